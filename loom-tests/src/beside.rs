@@ -31,14 +31,11 @@ pub struct Told {
 pub fn beside(pacer: &Pacer, change: impl FnOnce()) -> Told {
     let flag = Arc::new(Flag(AtomicBool::new(false)));
     let waker = Waker::from(Arc::clone(&flag));
-    let task = crate::spawn({
-        let pacer = pacer.clone();
-        move || {
-            let watch = pacer.watch();
-            watch.set(&waker);
-            let told = pacer.try_acquire();
-            (watch, told)
-        }
+    let task = crate::spawn_with(pacer, move |pacer| {
+        let watch = pacer.watch();
+        watch.set(&waker);
+        let told = pacer.try_acquire();
+        (watch, told)
     });
     change();
     let (_watch, told) = task.join().unwrap();

@@ -14,7 +14,7 @@ pub use beside::{Told, beside};
 #[cfg(loom)]
 pub use model::{
     HOUR, MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns,
-    manual, rate, shape, shaped, slots, span, spawn, wait_ns,
+    manual, paced, paced_by_shape, rate, shape, slots, span, spawn, spawn_with, wait_ns,
 };
 #[cfg(loom)]
 pub use watched::Watched;

@@ -61,6 +61,15 @@ pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
     loom::thread::spawn(body)
 }
 
+/// Starts a thread of the model with its own clone of `shared`.
+pub fn spawn_with<S: Clone + 'static, T: 'static>(
+    shared: &S,
+    body: impl FnOnce(&S) -> T + 'static,
+) -> JoinHandle<T> {
+    let shared = shared.clone();
+    spawn(move || body(&shared))
+}
+
 /// Parses a rate.
 ///
 /// # Panics
@@ -96,9 +105,18 @@ pub fn manual(text: &str) -> (ManualClock, PacerBuilder) {
     on_manual_clock(Pacer::builder(rate(text)))
 }
 
-/// Returns a clock at zero, and a builder of a pacer with this shape, on that clock and without a tolerance.
-pub fn shaped(text: &str) -> (ManualClock, PacerBuilder) {
-    on_manual_clock(Pacer::shaped(shape(text)))
+/// Returns a clock at zero, and a pacer with this rate, on that clock and without a tolerance.
+#[must_use]
+pub fn paced(text: &str) -> (ManualClock, Pacer) {
+    let (clock, builder) = manual(text);
+    (clock, builder.build())
+}
+
+/// Returns a clock at zero, and a pacer with this shape, on that clock and without a tolerance.
+#[must_use]
+pub fn paced_by_shape(text: &str) -> (ManualClock, Pacer) {
+    let (clock, builder) = on_manual_clock(Pacer::shaped(shape(text)));
+    (clock, builder.build())
 }
 
 fn on_manual_clock(builder: PacerBuilder) -> (ManualClock, PacerBuilder) {

@@ -3,8 +3,8 @@
 
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom_tests::{
-    MICRO, SECOND, drain, explore, explore_less, intended_ns, manual, rate, shaped, span, spawn,
-    wait_ns,
+    MICRO, SECOND, drain, explore, explore_less, intended_ns, paced, paced_by_shape, rate, span,
+    spawn, spawn_with, wait_ns,
 };
 use nanopace::driver::Drive as _;
 use nanopace::{Clock, ManualClock, Nanos, Pacer, Parker, Refused};
@@ -16,8 +16,7 @@ const RAMP: &str = "ramp 1M/s..2M/s 1ms";
 
 /// Returns a pacer at 1M/s whose clock shows 3.5 us. Slot 0 has started, and slot 1 is known to be due.
 fn behind() -> (ManualClock, Pacer) {
-    let (clock, builder) = manual("1M/s");
-    let pacer = builder.build();
+    let (clock, pacer) = paced("1M/s");
     clock.advance(span(3_500));
     pacer.acquire().unwrap();
     (clock, pacer)
@@ -36,10 +35,7 @@ fn a_window_is_read_whole() {
             pacer.acquire().unwrap();
         }
         let seventh = pacer.claim().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.try_acquire()
-        });
+        let other = spawn_with(&pacer, Pacer::try_acquire);
         pacer.set_rate(rate("3M/s"));
         drop(seventh);
         match other.join().unwrap() {
@@ -64,10 +60,7 @@ fn a_window_that_goes_back_is_read_whole() {
         pacer.set_rate(rate("3M/s"));
         clock.advance(span(MICRO));
         let fourth = pacer.claim().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         drop(fourth);
         drop(third);
         let grant = other.join().unwrap();
@@ -81,17 +74,13 @@ fn a_window_that_goes_back_is_read_whole() {
 #[test]
 fn a_bent_window_is_read_whole() {
     explore_less(2, "a_bent_window_is_read_whole", || {
-        let (clock, builder) = shaped(RAMP);
-        let pacer = builder.build();
+        let (clock, pacer) = paced_by_shape(RAMP);
         clock.advance(span(7_500));
         for _ in 0..=6 {
             pacer.acquire().unwrap();
         }
         let seventh = pacer.claim().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.try_acquire()
-        });
+        let other = spawn_with(&pacer, Pacer::try_acquire);
         pacer.set_rate(rate("3M/s"));
         drop(seventh);
         match other.join().unwrap() {
@@ -109,17 +98,13 @@ fn a_bent_window_is_read_whole() {
 #[test]
 fn a_parabola_is_read_whole() {
     explore("a_parabola_is_read_whole", || {
-        let (clock, builder) = shaped(RAMP);
-        let pacer = builder.build();
+        let (clock, pacer) = paced_by_shape(RAMP);
         clock.advance(span(2_100));
         for _ in 0..=2 {
             pacer.acquire().unwrap();
         }
         let claims = [(); 5].map(|()| pacer.claim().unwrap());
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.next_due().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.next_due().unwrap());
         pacer.set_rate(rate("3M/s"));
         let due = other.join().unwrap().as_nanos();
         assert!([7_969, 4_067].iter().any(|moment| due.abs_diff(*moment) <= 1), "{due}");
@@ -134,10 +119,7 @@ fn a_parabola_is_read_whole() {
 fn a_window_closes_with_a_pause() {
     explore_less(1, "a_window_closes_with_a_pause", || {
         let (clock, pacer) = behind();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.try_acquire()
-        });
+        let other = spawn_with(&pacer, Pacer::try_acquire);
         pacer.pause();
         clock.advance(span(SECOND));
         pacer.resume();
@@ -185,12 +167,9 @@ fn a_reading_comes_with_its_change() {
         let clock = TwoClocks(Arc::new(AtomicU64::new(0)));
         let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
         clock.0.store(3_500, Ordering::Relaxed);
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || {
-                IS_BEHIND.with(|is_behind| is_behind.set(true));
-                pacer.try_acquire()
-            }
+        let other = spawn_with(&pacer, |pacer| {
+            IS_BEHIND.with(|is_behind| is_behind.set(true));
+            pacer.try_acquire()
         });
         pacer.pause();
         clock.0.store(SECOND + 3_500, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use loom_tests::{
     MICRO, MILLI, SECOND, Watched, assert_balanced, at, drain, explore, explore_less, intended_ns,
-    manual, rate, slots, span, spawn, wait_ns,
+    manual, paced, rate, slots, span, spawn, spawn_with, wait_ns,
 };
 use nanopace::{Ended, Nanos, Pacer, Refused};
 use std::time::Duration;
@@ -30,8 +30,7 @@ fn a_snapshot_of_like_rates_is_read_whole() {
 /// Reads the due time of slot 2 twice, while the rate changes at 1.5 s from 1/s to `other`. After the change, slot 2 is
 /// due at `new`. The schedule begins with the rate `first`, which is replaced before any slot is claimed.
 fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
-    let (clock, builder) = manual(first);
-    let pacer = builder.build();
+    let (clock, pacer) = paced(first);
     pacer.set_rate(rate("1/s"));
     clock.advance(span(SECOND / 2));
     let [_first, _second, third] = [(); 3].map(|()| pacer.claim().unwrap().into_owned());
@@ -53,13 +52,9 @@ fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
 #[test]
 fn a_rate_change_loses_no_slot() {
     explore_less(1, "a_rate_change_loses_no_slot", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(2_500));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         pacer.set_rate(rate("1/s"));
         clock.advance(span(10 * MICRO));
         let other = other.join().unwrap();
@@ -75,8 +70,7 @@ fn a_rate_change_loses_no_slot() {
 #[test]
 fn nothing_bursts_at_the_old_speed() {
     explore("nothing_bursts_at_the_old_speed", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         pacer.acquire().unwrap();
         clock.advance(span(MICRO / 2));
         let mut claim = pacer.claim().unwrap().into_owned();
@@ -101,10 +95,7 @@ fn no_sleeper_starts_at_the_old_speed() {
         let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
         pacer.acquire().unwrap();
         clock.manual.advance(span(MICRO / 2));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         clock.wait_for(Watched::slept, 1);
         pacer.set_rate(rate("1/s"));
         clock.manual.advance(span(10 * MICRO));
@@ -122,13 +113,9 @@ fn no_sleeper_starts_at_the_old_speed() {
 #[test]
 fn no_wake_up_is_lost() {
     explore("no_wake_up_is_lost", || {
-        let (clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire_many(2).unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire_many(2).unwrap());
         pacer.set_rate(rate("1k/s"));
         clock.advance(span(MILLI));
         let grant = other.join().unwrap();
@@ -142,8 +129,7 @@ fn no_wake_up_is_lost() {
 #[test]
 fn no_wake_up_of_a_pause_is_lost() {
     explore("no_wake_up_of_a_pause_is_lost", || {
-        let (clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
         let other = spawn({
             let mut claim = pacer.claim().unwrap().into_owned();
@@ -171,10 +157,7 @@ fn a_change_reaches_every_sleeper() {
         let clock = Watched::default();
         let pacer = Pacer::builder(rate("1/h")).clock(clock.clone()).build();
         pacer.acquire().unwrap();
-        let sleepers = [(); 2].map(|()| {
-            let pacer = pacer.clone();
-            spawn(move || pacer.acquire().unwrap())
-        });
+        let sleepers = [(); 2].map(|()| spawn_with(&pacer, |pacer| pacer.acquire().unwrap()));
         clock.wait_for(Watched::slept, 2);
         pacer.set_rate(rate("1k/s"));
         clock.manual.advance(span(2 * MILLI));
@@ -190,13 +173,9 @@ fn a_change_reaches_every_sleeper() {
 #[test]
 fn a_deadline_out_of_reach_ends_the_sleep() {
     explore("a_deadline_out_of_reach_ends_the_sleep", || {
-        let (_clock, builder) = manual("1/s");
-        let pacer = builder.build();
+        let (_clock, pacer) = paced("1/s");
         pacer.acquire().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire_deadline(at(2 * SECOND))
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire_deadline(at(2 * SECOND)));
         pacer.set_rate(rate("1/h"));
         assert_eq!(other.join().unwrap(), Err(Refused::NotUntil(at(3_600 * SECOND))));
         assert_eq!(pacer.ledger().granted, 1);
@@ -209,14 +188,10 @@ fn a_deadline_out_of_reach_ends_the_sleep() {
 #[test]
 fn nothing_starts_while_paused() {
     explore_less(1, "nothing_starts_while_paused", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         pacer.acquire().unwrap();
         clock.advance(span(3 * MICRO));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.try_acquire()
-        });
+        let other = spawn_with(&pacer, Pacer::try_acquire);
         pacer.pause();
         for _ in 0..2 {
             assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
@@ -236,14 +211,10 @@ fn nothing_starts_while_paused() {
 #[test]
 fn a_pause_makes_no_slot_later() {
     explore("a_pause_makes_no_slot_later", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(MICRO / 2));
         pacer.pause();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire_many(2).unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire_many(2).unwrap());
         clock.advance(span(SECOND));
         pacer.resume();
         let grant = other.join().unwrap();
@@ -260,10 +231,7 @@ fn a_start_reaches_everyone() {
     explore("a_start_reaches_everyone", || {
         let (_clock, builder) = manual("1/h");
         let pacer = builder.start_paused().build();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire_many(2).unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire_many(2).unwrap());
         pacer.resume();
         assert_eq!(intended_ns(other.join().unwrap()), 0);
         assert_eq!(pacer.ledger().granted, 2);
@@ -275,13 +243,9 @@ fn a_start_reaches_everyone() {
 #[test]
 fn close_strands_no_caller() {
     explore("close_strands_no_caller", || {
-        let (_clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (_clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
-        let sleeper = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().map(drop)
-        });
+        let sleeper = spawn_with(&pacer, |pacer| pacer.acquire().map(drop));
         pacer.close();
         assert_eq!(sleeper.join().unwrap(), Err(Ended::Closed));
         assert_eq!(pacer.ledger().granted, 1);
@@ -294,13 +258,10 @@ fn close_strands_no_caller() {
 #[test]
 fn close_strands_no_caller_with_a_deadline() {
     explore("close_strands_no_caller_with_a_deadline", || {
-        let (_clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (_clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
-        let sleeper = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire_deadline(at(10_000 * SECOND)).map(drop)
-        });
+        let sleeper =
+            spawn_with(&pacer, |pacer| pacer.acquire_deadline(at(10_000 * SECOND)).map(drop));
         pacer.close();
         assert_eq!(sleeper.join().unwrap(), Err(Refused::Closed));
         assert_eq!(pacer.ledger().granted, 1);
@@ -313,14 +274,11 @@ fn close_strands_no_caller_with_a_deadline() {
 #[test]
 fn closed_out_has_taken_nothing() {
     explore("closed_out_has_taken_nothing", || {
-        let (clock, builder) = manual("1/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1/s");
         pacer.acquire().unwrap();
         clock.advance(span(SECOND));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || u64::from(pacer.acquire_deadline(at(SECOND)).is_ok())
-        });
+        let other =
+            spawn_with(&pacer, |pacer| u64::from(pacer.acquire_deadline(at(SECOND)).is_ok()));
         pacer.close();
         let started = other.join().unwrap();
         assert_eq!(pacer.ledger().granted, 1 + started);

@@ -1,8 +1,8 @@
 //! Models of claims: the owner of each slot, and the published readings of the clock.
 
 use loom_tests::{
-    MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots,
-    span, spawn, wait_ns,
+    MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, paced, rate,
+    slots, span, spawn_with, wait_ns,
 };
 use nanopace::{Claim, ManualClock, Nanos, Pacer, Refused};
 
@@ -11,13 +11,9 @@ use nanopace::{Claim, ManualClock, Nanos, Pacer, Refused};
 #[test]
 fn claims_are_unique() {
     explore("claims_are_unique", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(3 * MICRO));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || [(); 2].map(|()| pacer.acquire().unwrap())
-        });
+        let other = spawn_with(&pacer, |pacer| [(); 2].map(|()| pacer.acquire().unwrap()));
         let mine = [(); 2].map(|()| pacer.acquire().unwrap());
         let grants = mine.into_iter().chain(other.join().unwrap());
         assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
@@ -32,13 +28,9 @@ fn claims_are_unique() {
 #[test]
 fn tried_claims_are_unique() {
     explore("tried_claims_are_unique", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(3_500));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || [(); 2].map(|()| pacer.try_acquire().unwrap())
-        });
+        let other = spawn_with(&pacer, |pacer| [(); 2].map(|()| pacer.try_acquire().unwrap()));
         let mine = [(); 2].map(|()| pacer.acquire().unwrap());
         let grants = mine.into_iter().chain(other.join().unwrap());
         assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
@@ -51,14 +43,10 @@ fn tried_claims_are_unique() {
 #[test]
 fn a_tried_claim_that_is_not_due_goes_back() {
     explore("a_tried_claim_that_is_not_due_goes_back", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(1_500));
         pacer.acquire().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.try_acquire()
-        });
+        let other = spawn_with(&pacer, Pacer::try_acquire);
         let mine = pacer.try_acquire();
         let (granted, refused): (Vec<_>, Vec<_>) =
             [mine, other.join().unwrap()].into_iter().partition(Result::is_ok);
@@ -79,10 +67,7 @@ fn the_last_slot_has_one_owner() {
     explore("the_last_slot_has_one_owner", || {
         let (_, builder) = manual("1M/s");
         let pacer = builder.slots(1).build();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.claim().map(Claim::into_owned)
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.claim().map(Claim::into_owned));
         let mine = pacer.acquire();
         let claim = other.join().unwrap();
         assert_eq!(mine.is_ok(), claim.is_err());
@@ -99,13 +84,9 @@ fn the_last_slot_has_one_owner() {
 #[test]
 fn rows_are_unique() {
     explore("rows_are_unique", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(3 * MICRO));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire_many(2).unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire_many(2).unwrap());
         let mine = [(); 2].map(|()| pacer.acquire().unwrap());
         let row = intended_ns(other.join().unwrap());
         let mut all = mine.map(intended_ns).to_vec();
@@ -123,14 +104,10 @@ fn rows_are_unique() {
 #[test]
 fn the_reading_never_goes_back() {
     explore("the_reading_never_goes_back", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         pacer.acquire().unwrap();
         clock.advance(span(1_500));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || [(); 2].map(|()| pacer.acquire().unwrap())
-        });
+        let other = spawn_with(&pacer, |pacer| [(); 2].map(|()| pacer.acquire().unwrap()));
         clock.advance(span(3 * MICRO));
         let mine = pacer.acquire().unwrap();
         let others = other.join().unwrap();
@@ -149,14 +126,10 @@ fn the_reading_never_goes_back() {
 #[test]
 fn a_dropped_claim_is_handed_out_once() {
     explore_less(1, "a_dropped_claim_is_handed_out_once", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(2 * MICRO));
         let claim = pacer.claim().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         drop(claim);
         let other = other.join().unwrap();
         assert_eq!(slots(drain(&pacer).into_iter().chain([other])), [0, MICRO, 2 * MICRO]);
@@ -171,14 +144,10 @@ fn a_dropped_claim_is_handed_out_once() {
 #[test]
 fn a_dropped_claim_reaches_a_sleeper() {
     explore_less(1, "a_dropped_claim_reaches_a_sleeper", || {
-        let (clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
         let [first, next] = [(); 2].map(|()| pacer.claim().unwrap());
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         drop(first);
         clock.advance(span(3_600 * SECOND));
         assert_eq!(intended_ns(other.join().unwrap()), 3_600 * SECOND);
@@ -193,15 +162,11 @@ fn while_a_claim_is_dropped<T: Send + 'static>(
     act: impl FnOnce(&Pacer) -> T + Send + 'static,
     done: impl FnOnce(&ManualClock),
 ) -> T {
-    let (clock, builder) = manual("2M/s");
-    let pacer = builder.build();
+    let (clock, pacer) = paced("2M/s");
     pacer.acquire().unwrap();
     let claim = pacer.claim().unwrap();
     pacer.set_rate(rate("1M/s"));
-    let other = spawn({
-        let pacer = pacer.clone();
-        move || act(&pacer)
-    });
+    let other = spawn_with(&pacer, act);
     drop(claim);
     done(&clock);
     other.join().unwrap()

@@ -3,7 +3,7 @@
 
 use loom_tests::{
     HOUR, MICRO, MILLI, SECOND, Told, Watched, assert_balanced, at, beside, drain, explore,
-    explore_less, manual, rate, shape, shaped, slots, span, spawn,
+    explore_less, paced, paced_by_shape, rate, shape, slots, span, spawn_with,
 };
 use nanopace::{Ended, Pacer, Refused};
 
@@ -12,13 +12,9 @@ use nanopace::{Ended, Pacer, Refused};
 #[test]
 fn the_end_of_a_shape_strands_no_caller() {
     explore_less(1, "the_end_of_a_shape_strands_no_caller", || {
-        let (clock, builder) = shaped("hold 1M/s 2us");
-        let pacer = builder.build();
+        let (clock, pacer) = paced_by_shape("hold 1M/s 2us");
         pacer.acquire().unwrap();
-        let others = [(); 2].map(|()| {
-            let pacer = pacer.clone();
-            spawn(move || pacer.acquire())
-        });
+        let others = [(); 2].map(|()| spawn_with(&pacer, Pacer::acquire));
         clock.advance(span(5 * MICRO));
         let told = others.map(|other| other.join().unwrap());
         assert_eq!(slots(told.into_iter().flatten()), [MICRO]);
@@ -34,8 +30,7 @@ fn the_end_of_a_shape_strands_no_caller() {
 #[test]
 fn the_end_of_a_shape_reaches_every_watch() {
     explore("the_end_of_a_shape_reaches_every_watch", || {
-        let (_clock, builder) = shaped("hold 1/h 2h");
-        let pacer = builder.build();
+        let (_clock, pacer) = paced_by_shape("hold 1/h 2h");
         pacer.acquire().unwrap();
         let mut claim = None;
         let Told { told, woken } = beside(&pacer, || claim = pacer.claim().ok());
@@ -55,10 +50,7 @@ fn an_earlier_end_reaches_every_sleeper() {
         let clock = Watched::default();
         let pacer = Pacer::builder(rate("1/h")).clock(clock.clone()).build();
         pacer.acquire().unwrap();
-        let sleepers = [(); 2].map(|()| {
-            let pacer = pacer.clone();
-            spawn(move || pacer.acquire())
-        });
+        let sleepers = [(); 2].map(|()| spawn_with(&pacer, Pacer::acquire));
         clock.wait_for(Watched::slept, 2);
         pacer.set_shape(shape("hold 1/h 1ms"));
         for sleeper in sleepers {
@@ -74,13 +66,9 @@ fn an_earlier_end_reaches_every_sleeper() {
 #[test]
 fn an_earlier_end_reaches_sleepers_during_a_pause() {
     explore("an_earlier_end_reaches_sleepers_during_a_pause", || {
-        let (_clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (_clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
-        let sleeper = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire()
-        });
+        let sleeper = spawn_with(&pacer, Pacer::acquire);
         pacer.pause();
         pacer.set_shape(shape("hold 1/h 1ms"));
         assert_eq!(sleeper.join().unwrap(), Err(Ended::Finished));
@@ -94,14 +82,10 @@ fn an_earlier_end_reaches_sleepers_during_a_pause() {
 #[test]
 fn a_schedule_that_goes_on_loses_no_slot() {
     explore_less(1, "a_schedule_that_goes_on_loses_no_slot", || {
-        let (clock, builder) = shaped("hold 1M/s 1us");
-        let pacer = builder.build();
+        let (clock, pacer) = paced_by_shape("hold 1M/s 1us");
         pacer.acquire().unwrap();
         clock.advance(span(5 * MICRO));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire()
-        });
+        let other = spawn_with(&pacer, Pacer::acquire);
         pacer.set_rate(rate("1M/s"));
         // The next two slots are due at 5001 ns and at 6001 ns.
         clock.advance(span(2 * MICRO));
@@ -119,13 +103,9 @@ fn a_schedule_that_goes_on_loses_no_slot() {
 #[test]
 fn an_end_that_is_taken_back_strands_no_caller() {
     explore_less(1, "an_end_that_is_taken_back_strands_no_caller", || {
-        let (clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
-        let sleeper = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire()
-        });
+        let sleeper = spawn_with(&pacer, Pacer::acquire);
         pacer.set_shape(shape("hold 1/h 1ms"));
         pacer.set_shape(shape("hold 1k/s 2ms"));
         clock.advance(span(SECOND));
@@ -143,8 +123,7 @@ fn an_end_that_is_taken_back_strands_no_caller() {
 #[test]
 fn a_schedule_that_goes_on_reaches_every_watch() {
     explore("a_schedule_that_goes_on_reaches_every_watch", || {
-        let (clock, builder) = shaped("hold 1/h 1h");
-        let pacer = builder.build();
+        let (clock, pacer) = paced_by_shape("hold 1/h 1h");
         pacer.acquire().unwrap();
         clock.advance(span(2 * HOUR));
         // The end has woken the tasks that had set their watch before.

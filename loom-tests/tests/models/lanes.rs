@@ -3,7 +3,8 @@
 //! A lane's first run is one slot, because its pace is not measured yet; the second run is two slots.
 
 use loom_tests::{
-    MICRO, assert_balanced, drain, explore, explore_less, manual, rate, slots, span, spawn,
+    MICRO, assert_balanced, drain, explore, explore_less, paced, rate, slots, span, spawn,
+    spawn_with,
 };
 use nanopace::Ended;
 
@@ -13,18 +14,14 @@ use nanopace::Ended;
 #[test]
 fn a_run_goes_back_once() {
     explore("a_run_goes_back_once", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(3_500));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || {
-                let mut lane = pacer.lane();
-                let grants = [(); 2].map(|()| lane.acquire().unwrap());
-                lane.give_back();
-                lane.give_back();
-                grants
-            }
+        let other = spawn_with(&pacer, |pacer| {
+            let mut lane = pacer.lane();
+            let grants = [(); 2].map(|()| lane.acquire().unwrap());
+            lane.give_back();
+            lane.give_back();
+            grants
         });
         let mine = pacer.acquire().unwrap();
         let other = other.join().unwrap();
@@ -40,8 +37,7 @@ fn a_run_goes_back_once() {
 #[test]
 fn a_run_goes_back_once_during_a_rate_change() {
     explore("a_run_goes_back_once_during_a_rate_change", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(3_500));
         let mut lane = pacer.lane();
         let first = [(); 2].map(|()| lane.acquire().unwrap());
@@ -62,8 +58,7 @@ fn a_run_goes_back_once_during_a_rate_change() {
 #[test]
 fn a_lane_goes_on_during_a_rate_change() {
     explore("a_lane_goes_on_during_a_rate_change", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(3_500));
         let mut lane = pacer.lane();
         let first = [(); 2].map(|()| lane.acquire().unwrap());
@@ -83,13 +78,9 @@ fn a_lane_goes_on_during_a_rate_change() {
 #[test]
 fn lanes_share_nothing() {
     explore_less(1, "lanes_share_nothing", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(4_500));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.lane().acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.lane().acquire().unwrap());
         let mut lane = pacer.lane();
         let mine = [(); 2].map(|()| lane.acquire().unwrap());
         drop(lane);
@@ -106,17 +97,13 @@ fn lanes_share_nothing() {
 #[test]
 fn a_closed_lane_gives_back() {
     explore("a_closed_lane_gives_back", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(3_500));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || {
-                let mut lane = pacer.lane();
-                let started = [(); 2].map(|()| lane.acquire());
-                // The lane starts no slot once it sees the close.
-                (started, pacer.is_closed().then(|| lane.acquire()))
-            }
+        let other = spawn_with(&pacer, |pacer| {
+            let mut lane = pacer.lane();
+            let started = [(); 2].map(|()| lane.acquire());
+            // The lane starts no slot once it sees the close.
+            (started, pacer.is_closed().then(|| lane.acquire()))
         });
         pacer.close();
         let (started, after) = other.join().unwrap();

@@ -1,19 +1,15 @@
 //! A model of the ledger.
 
-use loom_tests::{explore, manual, span, spawn};
+use loom_tests::{explore, paced, span, spawn_with};
 
 /// Threads: one that acquires two slots, one that reads the ledger after each of its own two slots. Edit: the
 /// `fetch_add` of a claim is split into a load and a store.
 #[test]
 fn the_ledger_counts_each_grant_once() {
     explore("the_ledger_counts_each_grant_once", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(3_500));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || [(); 2].map(|()| pacer.acquire().unwrap())
-        });
+        let other = spawn_with(&pacer, |pacer| [(); 2].map(|()| pacer.acquire().unwrap()));
         let counts = [(); 2].map(|()| {
             pacer.acquire().unwrap();
             let ledger = pacer.ledger();

@@ -1,6 +1,6 @@
 //! Models of the keyed limiter's words: the number of keys, and the version of the configuration.
 
-use loom_tests::{explore, spawn};
+use loom_tests::{explore, spawn_with};
 use nanopace::{Clock, Nanos};
 use nanopace_keyed::{Change, ConfigStore, Keyed, MemoryConfig, Scope, Uniform};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -34,10 +34,7 @@ fn keys_stay_within_their_bound() {
         keyed.try_acquire("1").unwrap();
         clock.0.store(7_200_000_000_000, Relaxed);
         keyed.try_acquire("2").unwrap();
-        let other = spawn({
-            let keyed = Arc::clone(&keyed);
-            move || keyed.try_acquire("3").is_ok()
-        });
+        let other = spawn_with(&keyed, |keyed| keyed.try_acquire("3").is_ok());
         keyed.sweep(usize::MAX);
         let ours = keyed.try_acquire("4").is_ok();
         assert!(ours != other.join().unwrap(), "one place, for one of them");
@@ -53,10 +50,7 @@ fn a_change_is_seen_by_every_later_decision() {
         let config = MemoryConfig::new();
         config.set(Scope::Prefix(""), "1/h".parse().unwrap()).unwrap();
         let keyed = keyed(config, 1, &SetClock::default());
-        let other = spawn({
-            let keyed = Arc::clone(&keyed);
-            move || keyed.try_acquire("key").is_ok()
-        });
+        let other = spawn_with(&keyed, |keyed| keyed.try_acquire("key").is_ok());
         keyed.config().set(Scope::Key("key"), "2/h".parse().unwrap()).unwrap();
         assert!(other.join().unwrap(), "the first gets in by the old limits and by the new ones");
         assert_eq!(keyed.try_acquire("key"), Ok(()), "the second, by the new ones only");
@@ -73,12 +67,9 @@ fn a_batch_is_seen_as_a_whole() {
         config.set(Scope::Prefix(""), "1/h".parse().unwrap()).unwrap();
         let keyed = keyed(config, 2, &SetClock::default());
         keyed.try_acquire("known").unwrap();
-        let other = spawn({
-            let keyed = Arc::clone(&keyed);
-            move || {
-                let is_new = keyed.try_acquire_costs("unknown", 2).is_ok();
-                (is_new, keyed.try_acquire("known").is_ok())
-            }
+        let other = spawn_with(&keyed, |keyed| {
+            let is_new = keyed.try_acquire_costs("unknown", 2).is_ok();
+            (is_new, keyed.try_acquire("known").is_ok())
         });
         let limits = || "2/h".parse().unwrap();
         let changes = ["known", "unknown"].map(|key| Change::set(Scope::Key(key), limits()));
@@ -95,10 +86,7 @@ fn a_change_for_all_is_seen_by_every_later_decision() {
     explore("a_change_for_all_is_seen_by_every_later_decision", || {
         let uniform = Uniform::new("1/h".parse().unwrap());
         let keyed = keyed(uniform, 1, &SetClock::default());
-        let other = spawn({
-            let keyed = Arc::clone(&keyed);
-            move || keyed.try_acquire("key").is_ok()
-        });
+        let other = spawn_with(&keyed, |keyed| keyed.try_acquire("key").is_ok());
         keyed.config().set("2/h".parse().unwrap());
         assert!(other.join().unwrap(), "the first gets in by the old limits and by the new ones");
         assert_eq!(keyed.try_acquire("key"), Ok(()), "the second, by the new ones only");

@@ -1,7 +1,7 @@
 //! Models of the token pool: a refill, a change, a close, and callers that wait. Only
 //! `a_change_reaches_the_refill_thread` has a refill thread; in the other models, the model's threads do its work.
 
-use loom_tests::{explore, spawn};
+use loom_tests::{explore, spawn, spawn_with};
 use nanopace::ManualClock;
 use nanopace_limits::pools::{AcquireError, ManagedPool};
 use std::sync::Arc;
@@ -23,10 +23,7 @@ fn pool() -> (ManualClock, Arc<ManagedPool>) {
 fn closing_a_pool_strands_nobody() {
     explore("closing_a_pool_strands_nobody", || {
         let (_clock, pool) = pool();
-        let other = spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.acquire(1)
-        });
+        let other = spawn_with(&pool, |pool| pool.acquire(1));
         pool.close();
         assert_eq!(other.join().unwrap(), Err(AcquireError::Closed));
     });
@@ -38,10 +35,7 @@ fn closing_a_pool_strands_nobody() {
 fn nobody_overtakes_who_waits() {
     explore("nobody_overtakes_who_waits", || {
         let (clock, pool) = pool();
-        let other = spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.acquire(2)
-        });
+        let other = spawn_with(&pool, |pool| pool.acquire(2));
         clock.advance(SECOND);
         let waits = pool.queued() == 1;
         let taken = pool.take(1).is_ok();
@@ -63,10 +57,7 @@ fn a_change_reaches_who_waits() {
         let (clock, pool) = pool();
         pool.set_interval(Duration::from_secs(3_600)).unwrap();
         clock.advance(SECOND);
-        let other = spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.acquire(1)
-        });
+        let other = spawn_with(&pool, |pool| pool.acquire(1));
         pool.set_interval(SECOND).unwrap();
         assert_eq!(other.join().unwrap(), Ok(Duration::ZERO));
     });
@@ -78,10 +69,7 @@ fn a_change_reaches_who_waits() {
 fn a_smaller_pool_strands_nobody() {
     explore("a_smaller_pool_strands_nobody", || {
         let (_clock, pool) = pool();
-        let other = spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.acquire(2)
-        });
+        let other = spawn_with(&pool, |pool| pool.acquire(2));
         pool.set_size(1, 1.0).unwrap();
         let expected = Err(AcquireError::ExceedsCapacity { capacity: 1 });
         assert_eq!(other.join().unwrap(), expected);

@@ -2,7 +2,7 @@
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use loom_tests::{explore, explore_less, spawn};
+use loom_tests::{explore, explore_less, spawn, spawn_with};
 use nanopace::ManualClock;
 use nanopace_limits::custom::Step;
 use nanopace_limits::{Limiter, Wait};
@@ -21,10 +21,7 @@ fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
 fn a_refund_reaches_who_waits() {
     explore("a_refund_reaches_who_waits", || {
         let (limiter, reservation) = exhausted();
-        let waiting = spawn({
-            let limiter = limiter.clone();
-            move || limiter.until_ready().is_ok()
-        });
+        let waiting = spawn_with(&limiter, |limiter| limiter.until_ready().is_ok());
         drop(reservation);
         assert!(waiting.join().unwrap());
     });
@@ -36,12 +33,8 @@ fn a_refund_reaches_who_waits() {
 fn the_next_in_line_is_called() {
     explore_less(0, "the_next_in_line_is_called", || {
         let (limiter, reservation) = exhausted();
-        let waiting: Vec<_> = (0..2)
-            .map(|_| {
-                let limiter = limiter.clone();
-                spawn(move || limiter.until_ready().is_ok())
-            })
-            .collect();
+        let waiting: Vec<_> =
+            (0..2).map(|_| spawn_with(&limiter, |limiter| limiter.until_ready().is_ok())).collect();
         drop(reservation);
         assert!(waiting.into_iter().all(|waiting| waiting.join().unwrap()));
     });
@@ -82,9 +75,8 @@ fn a_timeout_is_judged_by_those_who_still_wait() {
         let mut waiter = limiter.waiter(Wait::new(1));
         assert!(matches!(waiter.step(Waker::noop()), Step::Until(_)));
         drop(reservation);
-        let coming = spawn({
-            let limiter = limiter.clone();
-            move || limiter.wait(Wait::new(1).timeout(Duration::from_secs(3_600))).is_ok()
+        let coming = spawn_with(&limiter, |limiter| {
+            limiter.wait(Wait::new(1).timeout(Duration::from_secs(3_600))).is_ok()
         });
         assert!(matches!(waiter.step(Waker::noop()), Step::Done(Ok(_))));
         assert!(coming.join().unwrap());

@@ -1,7 +1,7 @@
 //! Models of limiters whose state is one word, of the lock-free fast path of a limiter, and of the bucket that a thread
 //! refills.
 
-use loom_tests::{SECOND, at, explore, spawn};
+use loom_tests::{SECOND, at, explore, spawn_with};
 use nanopace::{ManualClock, Nanos};
 use nanopace_limits::pools::RefilledBucket;
 use nanopace_limits::{Atomic, Gcra, LeakyQueue, Limiter, TryAcquire};
@@ -15,10 +15,7 @@ fn one_word_admits_no_more() {
     explore("one_word_admits_no_more", || {
         let limiter = Arc::new(Atomic::new(Gcra::new("3/60s".parse().unwrap())));
         let ask = |limiter: &Atomic<Gcra>| [(); 2].map(|()| limiter.try_acquire_at(Nanos::ZERO));
-        let other = spawn({
-            let limiter = Arc::clone(&limiter);
-            move || ask(&limiter)
-        });
+        let other = spawn_with(&limiter, move |limiter| ask(limiter));
         let mine = ask(&limiter);
         let answers = mine.into_iter().chain(other.join().unwrap());
         assert_eq!(answers.flatten().count(), 3);
@@ -34,10 +31,7 @@ fn departures_are_unique() {
         let queue = Arc::new(Atomic::new(LeakyQueue::new("1/s".parse().unwrap(), 4).unwrap()));
         let enqueue =
             |queue: &Atomic<LeakyQueue>| [(); 2].map(|()| queue.enqueue_at(Nanos::ZERO).unwrap());
-        let other = spawn({
-            let queue = Arc::clone(&queue);
-            move || enqueue(&queue)
-        });
+        let other = spawn_with(&queue, move |queue| enqueue(queue));
         let mut departures = enqueue(&queue).to_vec();
         departures.extend(other.join().unwrap());
         departures.sort_unstable();
@@ -59,10 +53,7 @@ fn open(limits: &str) -> Limiter {
 fn an_open_word_is_counted_once() {
     explore("an_open_word_is_counted_once", || {
         let limiter = open("3/60s");
-        let other = spawn({
-            let limiter = limiter.clone();
-            move || [(); 2].map(|()| limiter.try_acquire().is_ok())
-        });
+        let other = spawn_with(&limiter, |limiter| [(); 2].map(|()| limiter.try_acquire().is_ok()));
         let mine = [limiter.decide().is_allowed(), limiter.try_acquire().is_ok()];
         let answers = mine.into_iter().chain(other.join().unwrap());
         assert_eq!(answers.filter(|is_let_in| *is_let_in).count(), 3);
@@ -76,10 +67,7 @@ fn an_open_word_is_counted_once() {
 fn a_change_reaches_who_asks_without_the_lock() {
     explore("a_change_reaches_who_asks_without_the_lock", || {
         let limiter = open("2/day");
-        let other = spawn({
-            let limiter = limiter.clone();
-            move || limiter.try_acquire().is_ok()
-        });
+        let other = spawn_with(&limiter, |limiter| limiter.try_acquire().is_ok());
         limiter.set_limits("1/day".parse().unwrap());
         let is_let_in = limiter.try_acquire().is_ok();
         assert!(is_let_in != other.join().unwrap());
@@ -98,10 +86,7 @@ fn bucket() -> Arc<RefilledBucket> {
 fn a_refill_happens_once() {
     explore("a_refill_happens_once", || {
         let bucket = bucket();
-        let other = spawn({
-            let bucket = Arc::clone(&bucket);
-            move || bucket.try_acquire_at(at(SECOND)).is_ok()
-        });
+        let other = spawn_with(&bucket, |bucket| bucket.try_acquire_at(at(SECOND)).is_ok());
         let mine = bucket.try_acquire_at(at(SECOND)).is_ok();
         let taken = u64::from(mine) + u64::from(other.join().unwrap());
         assert_eq!(bucket.tokens() + taken, 2);

@@ -1,7 +1,7 @@
 //! Models of callers that spin or yield, which changes must also reach.
 
 use loom_tests::{
-    MICRO, MILLI, Watched, assert_balanced, explore, intended_ns, rate, span, spawn, wait_ns,
+    MICRO, MILLI, Watched, assert_balanced, explore, intended_ns, rate, span, spawn_with, wait_ns,
 };
 use nanopace::{Ended, Pacer, Pause};
 
@@ -17,10 +17,7 @@ fn a_close_reaches_a_spinner() {
         let clock = Watched::default();
         let pacer = pacer(&clock, "1/h", Pause::Spin);
         pacer.acquire().unwrap();
-        let spinner = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().map(drop)
-        });
+        let spinner = spawn_with(&pacer, |pacer| pacer.acquire().map(drop));
         clock.wait_for(Watched::spun, 1);
         pacer.close();
         assert_eq!(spinner.join().unwrap(), Err(Ended::Closed));
@@ -37,10 +34,7 @@ fn a_rate_change_reaches_a_yielder() {
         let clock = Watched::default();
         let pacer = pacer(&clock, "1/h", Pause::Yield);
         pacer.acquire().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         clock.wait_for(Watched::spun, 1);
         pacer.set_rate(rate("1k/s"));
         clock.manual.advance(span(MILLI));
@@ -60,10 +54,7 @@ fn a_rate_change_reaches_a_hybrid_spinner() {
         let pacer = pacer(&clock, "1M/s", Pause::Hybrid);
         pacer.acquire().unwrap();
         clock.manual.advance(span(MICRO / 2));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         clock.wait_for(Watched::spun, 1);
         pacer.set_rate(rate("10M/s"));
         clock.manual.advance(span(50));
@@ -81,10 +72,7 @@ fn no_caller_spins_while_paused() {
         let clock = Watched::default();
         let pacer = pacer(&clock, "1/h", Pause::Spin);
         pacer.pause();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire_many(2).unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire_many(2).unwrap());
         pacer.resume();
         assert_eq!(intended_ns(other.join().unwrap()), 0);
         assert_eq!(clock.spun(), 0);

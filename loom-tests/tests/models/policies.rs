@@ -1,7 +1,8 @@
 //! Models of the late policies. Two late starts at the same time must change the schedule consistently.
 
 use loom_tests::{
-    MICRO, SECOND, assert_balanced, drain, explore, intended_ns, manual, slots, span, spawn,
+    MICRO, SECOND, assert_balanced, drain, explore, intended_ns, manual, paced, slots, span,
+    spawn_with,
 };
 use nanopace::{Claim, Grant, ManualClock, Pacer, PacerBuilder, Refused, Strictness};
 
@@ -18,10 +19,7 @@ fn claim_and_start(pacer: &Pacer) -> Start {
 fn start_late(builder: PacerBuilder, clock: &ManualClock) -> (Pacer, [Start; 2]) {
     let pacer = builder.build();
     clock.advance(span(10 * SECOND));
-    let other = spawn({
-        let pacer = pacer.clone();
-        move || claim_and_start(&pacer)
-    });
+    let other = spawn_with(&pacer, claim_and_start);
     let mut starts = [claim_and_start(&pacer), other.join().unwrap()];
     starts.sort_by_key(|(_, start)| start.map_or(u64::MAX, intended_ns));
     (pacer, starts)
@@ -65,10 +63,7 @@ fn owed_time_is_paid_back_once() {
         let (clock, builder) = manual("1/s");
         let pacer = builder.strictness(Strictness::new(2.0).unwrap()).build();
         clock.advance(span(2 * SECOND));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || usize::from(pacer.try_acquire().is_ok())
-        });
+        let other = spawn_with(&pacer, |pacer| usize::from(pacer.try_acquire().is_ok()));
         let mut started = usize::from(pacer.try_acquire().is_ok()) + other.join().unwrap();
         assert_eq!(started, 1);
         assert_balanced(&pacer);
@@ -106,14 +101,10 @@ fn skips_are_counted_once() {
 #[test]
 fn a_skip_loses_no_slot() {
     explore("a_skip_loses_no_slot", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(10 * MICRO));
         let first = pacer.acquire().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         pacer.set_skip_later_than(Some(span(3 * MICRO)));
         let mine = pacer.acquire().unwrap();
         let other = other.join().unwrap();

@@ -2,8 +2,8 @@
 //! if a clock reading that a caller has published shows that it is due.
 
 use loom_tests::{
-    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual,
-    shape, shaped, slots, span, spawn,
+    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, paced,
+    paced_by_shape, shape, slots, span, spawn, spawn_with,
 };
 use nanopace::driver::Drive as _;
 use nanopace::{Ended, Pacer};
@@ -16,8 +16,7 @@ const BENT: [u64; 7] = [0, 1_000, 2_000, 2_250, 2_500, 2_750, 3_000];
 /// Returns a pacer whose slot 0 has started. The other slots of [`BENT`] are due. Slot 3 would be due too if the chord
 /// continued after slot 2.
 fn behind() -> Pacer {
-    let (clock, builder) = shaped(BEND);
-    let pacer = builder.build();
+    let (clock, pacer) = paced_by_shape(BEND);
     pacer.acquire().unwrap();
     clock.advance(span(3_100));
     pacer
@@ -29,10 +28,7 @@ fn behind() -> Pacer {
 fn a_renewed_chord_loses_no_slot() {
     explore_less(1, "a_renewed_chord_loses_no_slot", || {
         let pacer = behind();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || [(); 2].map(|()| pacer.acquire().unwrap())
-        });
+        let other = spawn_with(&pacer, |pacer| [(); 2].map(|()| pacer.acquire().unwrap()));
         let mine = [(); 2].map(|()| pacer.acquire().unwrap());
         let other = other.join().unwrap();
         let grants = drain(&pacer).into_iter().chain(mine).chain(other);
@@ -48,17 +44,13 @@ fn a_renewed_chord_loses_no_slot() {
 #[test]
 fn a_chord_is_read_whole() {
     explore("a_chord_is_read_whole", || {
-        let (clock, builder) = shaped(BEND);
-        let pacer = builder.build();
+        let (clock, pacer) = paced_by_shape(BEND);
         clock.advance(span(2_600));
         // These slots are known to be due, so they do not renew the chord.
         for _ in 0..2 {
             pacer.acquire().unwrap();
         }
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.next_due().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.next_due().unwrap());
         assert_eq!(intended_ns(pacer.acquire().unwrap()), BENT[2]);
         let due = other.join().unwrap();
         assert!([BENT[2], BENT[3]].map(at).contains(&due), "{due:?}");
@@ -71,8 +63,7 @@ fn a_chord_is_read_whole() {
 #[test]
 fn lanes_share_a_chord_that_is_renewed() {
     explore_less(1, "lanes_share_a_chord_that_is_renewed", || {
-        let (clock, builder) = shaped("hold 1M/s 4us, hold 4M/s 1s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced_by_shape("hold 1M/s 4us, hold 4M/s 1s");
         let mut lane = pacer.lane();
         lane.acquire().unwrap();
         clock.advance(span(2_100));
@@ -98,16 +89,12 @@ fn lanes_share_a_chord_that_is_renewed() {
 #[test]
 fn no_slot_starts_early_on_a_renewed_chord() {
     explore_less(1, "no_slot_starts_early_on_a_renewed_chord", || {
-        let (clock, builder) = shaped(BEND);
-        let pacer = builder.build();
+        let (clock, pacer) = paced_by_shape(BEND);
         clock.advance(span(MICRO));
         for _ in 0..2 {
             pacer.acquire().unwrap();
         }
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || [(); 2].map(|()| pacer.acquire().unwrap())
-        });
+        let other = spawn_with(&pacer, |pacer| [(); 2].map(|()| pacer.acquire().unwrap()));
         let mut claim = pacer.claim().unwrap();
         clock.advance(span(10 * MICRO));
         let grants = other.join().unwrap().into_iter().chain([claim.start().unwrap()]);
@@ -122,13 +109,9 @@ fn no_slot_starts_early_on_a_renewed_chord() {
 #[test]
 fn a_new_shape_loses_no_slot() {
     explore_less(1, "a_new_shape_loses_no_slot", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(2 * MICRO));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         pacer.set_shape(shape("hold 250k/s 8us, hold 500k/s 1s"));
         clock.advance(span(10 * MICRO));
         let other = other.join().unwrap();
@@ -143,13 +126,9 @@ fn a_new_shape_loses_no_slot() {
 #[test]
 fn a_new_shape_reaches_sleepers() {
     explore("a_new_shape_reaches_sleepers", || {
-        let (clock, builder) = shaped("hold 1/s 1ms, hold 0/s 1h, hold 1/s 1h");
-        let pacer = builder.build();
+        let (clock, pacer) = paced_by_shape("hold 1/s 1ms, hold 0/s 1h, hold 1/s 1h");
         pacer.acquire().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire_many(2).unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire_many(2).unwrap());
         pacer.set_shape(shape("hold 1k/s 1s"));
         clock.advance(span(MILLI));
         assert_eq!(intended_ns(other.join().unwrap()), MILLI);
@@ -181,14 +160,10 @@ fn a_pause_does_not_count_in_a_correction() {
 /// Makes the change before, during or after a pause of 1 s, which begins at 500 ns. Slot 0 started at 0 ns at 1M/s.
 /// Returns the starts of the other slots in nanoseconds, with the length of the pause subtracted.
 fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
-    let (clock, builder) = manual("1M/s");
-    let pacer = builder.build();
+    let (clock, pacer) = paced("1M/s");
     pacer.acquire().unwrap();
     clock.advance(span(MICRO / 2));
-    let other = spawn({
-        let pacer = pacer.clone();
-        move || change(&pacer)
-    });
+    let other = spawn_with(&pacer, change);
     pacer.pause();
     clock.advance(span(SECOND));
     pacer.resume();
@@ -205,13 +180,9 @@ fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
 #[test]
 fn a_new_shape_opens_nothing_that_is_closed() {
     explore("a_new_shape_opens_nothing_that_is_closed", || {
-        let (_clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (_clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
-        let sleeper = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire()
-        });
+        let sleeper = spawn_with(&pacer, Pacer::acquire);
         pacer.close();
         pacer.set_shape(shape("hold 1G/s 1s"));
         assert_eq!(sleeper.join().unwrap(), Err(Ended::Closed));

@@ -1,7 +1,7 @@
 //! Models of the queue of tasks in `nanopace-async`. The lead must be handed over, and no wake-up may be lost.
 
 use loom::sync::{Condvar, Mutex};
-use loom_tests::{MILLI, at, explore, explore_less, manual, rate, span, spawn};
+use loom_tests::{MILLI, at, explore, explore_less, paced, rate, span, spawn};
 use nanopace::{Clock, Grant, ManualClock, Nanos, Refused};
 use nanopace_async::{Acquire, AsyncPacer, Timer};
 use std::future::Future;
@@ -65,8 +65,7 @@ impl Timer for Alarm {
 }
 
 fn line(rate: &str) -> (Alarm, AsyncPacer) {
-    let (clock, builder) = manual(rate);
-    let pacer = builder.build();
+    let (clock, pacer) = paced(rate);
     pacer.acquire().unwrap();
     let alarm = Alarm { clock, set: Arc::new(Mutex::new(None)) };
     (alarm.clone(), AsyncPacer::with_timer(pacer, alarm))

@@ -1,8 +1,8 @@
 //! Models of unevenly spaced slots: shards and leases of a load, and recorded arrivals.
 
 use loom_tests::{
-    MICRO, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, slots,
-    span, spawn, wait_ns,
+    MICRO, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, paced,
+    slots, span, spawn, spawn_with, wait_ns,
 };
 use nanopace::driver::{self, Drive as _, Lease};
 use nanopace::{Arrivals, Ended, Grant, ManualClock, Pacer, Refused, Shard, ShardError};
@@ -17,13 +17,9 @@ fn first_of_two() -> Shard {
 #[test]
 fn a_change_of_shards_loses_no_slot() {
     explore_less(1, "a_change_of_shards_loses_no_slot", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(2_500));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         pacer.set_shard(first_of_two(), 3).unwrap();
         clock.advance(span(4 * MICRO));
         let other = other.join().unwrap();
@@ -38,13 +34,10 @@ fn a_change_of_shards_loses_no_slot() {
 #[test]
 fn a_claimed_slot_stays_with_its_process() {
     explore("a_claimed_slot_stays_with_its_process", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         pacer.acquire().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || [(); 2].map(|()| pacer.claim().unwrap().into_owned())
-        });
+        let other =
+            spawn_with(&pacer, |pacer| [(); 2].map(|()| pacer.claim().unwrap().into_owned()));
         let set = pacer.set_shard(first_of_two(), 2);
         let mut claims = other.join().unwrap();
         clock.advance(span(4 * MICRO));
@@ -70,10 +63,7 @@ fn a_slot_that_is_due_stays_with_its_process() {
         let pacer = builder.sleep_threshold(span(MICRO / 2)).build();
         pacer.acquire().unwrap();
         clock.advance(span(3 * MICRO / 4));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.try_acquire()
-        });
+        let other = spawn_with(&pacer, Pacer::try_acquire);
         pacer.pause();
         let set = pacer.set_shard(first_of_two(), 1);
         let other = other.join().unwrap();
@@ -91,8 +81,7 @@ fn a_slot_that_is_due_stays_with_its_process() {
 #[test]
 fn a_lane_goes_on_during_a_change_of_shards() {
     explore_less(1, "a_lane_goes_on_during_a_change_of_shards", || {
-        let (clock, builder) = manual("1M/s");
-        let pacer = builder.build();
+        let (clock, pacer) = paced("1M/s");
         clock.advance(span(3_500));
         let mut lane = pacer.lane();
         let first = [(); 2].map(|()| lane.acquire().unwrap());
@@ -112,10 +101,7 @@ fn a_lane_goes_on_during_a_change_of_shards() {
 fn a_lease_reaches_waiting_callers() {
     explore_less(1, "a_lease_reaches_waiting_callers", || {
         let (clock, pacer, first) = leased();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         pacer.lease(1, &[Lease::nothing(3), all_until(5)]).unwrap();
         clock.advance(span(4 * MICRO));
         let other = other.join().unwrap();
@@ -133,10 +119,7 @@ fn a_slot_that_may_start_is_not_leased_away() {
         let (clock, pacer, first) = leased();
         pacer.lease(1, &[all_until(2)]).unwrap();
         clock.advance(span(1_500));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         assert_eq!(pacer.lease(1, &[Lease::nothing(3)]), Err(ShardError::TooLate));
         let other = other.join().unwrap();
         let grants = drain(&pacer).into_iter().chain([first, other]);
@@ -166,10 +149,7 @@ fn recorded_arrivals_have_one_owner_each() {
         let recorded = [1_000, 1_000, 1_100, 5_000];
         let pacer = builder.arrivals(Arrivals::replay(move || recorded.map(span))).build();
         clock.advance(span(1_050));
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || [(); 2].map(|()| pacer.acquire().unwrap())
-        });
+        let other = spawn_with(&pacer, |pacer| [(); 2].map(|()| pacer.acquire().unwrap()));
         let mine = drain(&pacer);
         clock.advance(span(10 * MICRO));
         let other = other.join().unwrap();
@@ -231,10 +211,7 @@ fn drawn_slots_are_read_whole() {
     explore("drawn_slots_are_read_whole", || {
         let (_, pacer, recorded, first) = drawn();
         let mut fourth = pacer.claim().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire().unwrap()
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.acquire().unwrap());
         let fifth = pacer.claim().unwrap();
         let mine = fourth.start().unwrap();
         drop(fifth);
@@ -251,10 +228,7 @@ fn drawn_slots_are_read_whole() {
 fn drawn_slots_end_with_a_close() {
     explore("drawn_slots_end_with_a_close", || {
         let (_, pacer, ..) = drawn();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.is_closed().then(|| pacer.acquire())
-        });
+        let other = spawn_with(&pacer, |pacer| pacer.is_closed().then(|| pacer.acquire()));
         pacer.close();
         assert!(other.join().unwrap().is_none_or(|after| after == Err(Ended::Closed)));
         assert_eq!(pacer.ledger().granted, 3);
@@ -270,10 +244,7 @@ fn drawn_slots_end_with_a_close() {
 fn drawn_slots_move_before_they_start_later() {
     explore_less(1, "drawn_slots_move_before_they_start_later", || {
         let (clock, pacer, recorded, _) = drawn();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.try_acquire()
-        });
+        let other = spawn_with(&pacer, Pacer::try_acquire);
         pacer.pause();
         clock.set(at(SECOND + 2_000));
         pacer.resume();
@@ -306,10 +277,7 @@ fn a_replay_strands_no_caller() {
         let recorded = [0, loom_tests::HOUR];
         let pacer = builder.arrivals(Arrivals::replay(move || recorded.map(span))).build();
         pacer.acquire().unwrap();
-        let other = spawn({
-            let pacer = pacer.clone();
-            move || pacer.acquire()
-        });
+        let other = spawn_with(&pacer, Pacer::acquire);
         pacer.set_rate("1k/s".parse().unwrap());
         let mine = pacer.try_acquire();
         assert!(matches!(mine, Err(Refused::NotUntil(_) | Refused::Finished)), "{mine:?}");

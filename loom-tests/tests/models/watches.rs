@@ -1,6 +1,6 @@
 //! Models of watches. Every change must wake the tasks that wait with their own timers.
 
-use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, rate};
+use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, paced, rate};
 use nanopace::Refused;
 
 /// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that sets the rate to
@@ -9,8 +9,7 @@ use nanopace::Refused;
 #[test]
 fn a_change_reaches_every_watch() {
     explore("a_change_reaches_every_watch", || {
-        let (_clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (_clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
         let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1k/s")));
         match told {
@@ -25,8 +24,7 @@ fn a_change_reaches_every_watch() {
 #[test]
 fn a_close_reaches_every_watch() {
     explore("a_close_reaches_every_watch", || {
-        let (_clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (_clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
         let Told { told, woken } = beside(&pacer, || pacer.close());
         assert!(woken || told == Err(Refused::Closed), "{told:?}");
@@ -38,8 +36,7 @@ fn a_close_reaches_every_watch() {
 #[test]
 fn a_slot_that_comes_back_reaches_every_watch() {
     explore("a_slot_that_comes_back_reaches_every_watch", || {
-        let (_clock, builder) = manual("1/h");
-        let pacer = builder.build();
+        let (_clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
         let claim = pacer.claim().unwrap().into_owned();
         let Told { told, woken } = beside(&pacer, || drop(claim));
