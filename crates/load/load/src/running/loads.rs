@@ -198,8 +198,7 @@ fn check_criteria(criteria: &[Criterion], loads: &[Setup]) -> anyhow::Result<()>
 /// each load at its rate, but at most the largest number that it returns for one of the loads if the rate is ignored.
 fn thread_count(loads: &[Setup]) -> usize {
     let loads = loads.iter().filter(|load| Arc::clone(&load.target).blocking().is_none());
-    let suitable =
-        |load: &Setup, hz| threads::suitable(&load.target, load.args.connections.most, hz);
+    let suitable = |load: &Setup, hz| threads::suitable(&load.target, hz);
     let most = loads.clone().map(|load| suitable(load, None)).max();
     let needed = loads.map(|load| suitable(load, load.hz())).sum();
     most.unwrap_or(0).min(needed)

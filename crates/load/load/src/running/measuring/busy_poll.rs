@@ -19,7 +19,7 @@ const REST: u32 = 256;
 pub(super) const MOST_CONNECTIONS: usize = 8;
 /// The lateness of a thread's last operation from which the thread polls. This applies to threads without real-time
 /// priority in a load with a schedule.
-pub(crate) const LATE: Duration = Duration::from_millis(1);
+pub(crate) const LATE: Duration = Duration::from_micros(100);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BusyPoll {

@@ -26,9 +26,6 @@ use tokio::time;
 /// The maximum number of connections of a load that a thread opens at the same time before the schedule starts.
 const AT_ONCE: usize = 64;
 
-/// A load with fewer sessions than this cannot keep its target busy.
-const FEW: usize = 3;
-
 /// The interval between two checks of whether threads are ready or have ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
@@ -72,24 +69,22 @@ pub(crate) fn sessions(
     if Arc::clone(target).blocking().is_some() {
         return vec![1; sessions as usize];
     }
-    let threads = threads.map_or_else(|| suitable(target, sessions, hz), usize::from);
+    let threads = threads.map_or_else(|| suitable(target, hz), usize::from);
     spread(sessions as usize, threads.min(sessions as usize))
 }
 
 /// Returns the number of threads for a load: one thread per core. If the target runs on this machine too, half of the
-/// cores are left to the target, unless there are fewer than [`FEW`] sessions. There are no more threads than a load of
-/// `hz` calls per second needs, because with fewer threads there are fewer wake-ups for the same calls.
-pub(crate) fn suitable(target: &Arc<dyn AnyBackend>, sessions: u32, hz: Option<f64>) -> usize {
+/// cores are left to the target. There are no more threads than a load of `hz` calls per second needs, because with
+/// fewer threads there are fewer wake-ups for the same calls.
+pub(crate) fn suitable(target: &Arc<dyn AnyBackend>, hz: Option<f64>) -> usize {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let own = if target.is_local() { beside_target(cores, sessions as usize) } else { cores };
+    let own = if target.is_local() { beside_target(cores) } else { cores };
     let needed = hz.zip(target.calls_per_thread()).map_or(own, |(hz, each)| needed(hz, each));
     own.min(needed)
 }
 
-/// Returns the number of threads if the target runs on this machine. With fewer than [`FEW`] sessions, one thread per
-/// core polls, so that the target wakes at once on any core.
-fn beside_target(cores: usize, sessions: usize) -> usize {
-    if sessions < FEW { cores } else { (cores / 2).max(1) }
+fn beside_target(cores: usize) -> usize {
+    (cores / 2).max(1)
 }
 
 fn needed(hz: f64, each: f64) -> usize {
@@ -384,9 +379,8 @@ mod tests {
 
     #[test]
     fn a_target_on_this_machine_has_half_of_the_cores() {
-        for (cores, sessions, threads) in [(1, 64, 1), (2, 2, 2), (2, 3, 1), (3, 64, 1), (8, 16, 4)]
-        {
-            assert_eq!(beside_target(cores, sessions), threads, "{cores} {sessions}");
+        for (cores, threads) in [(1, 1), (2, 1), (3, 1), (8, 4)] {
+            assert_eq!(beside_target(cores), threads, "{cores}");
         }
     }
 
