@@ -5,11 +5,11 @@
 //! cargo run --release -p nanopace-benches --bin instructions -- --record  # writes benches/results/instructions.json
 //! ```
 //!
-//! The program runs itself under valgrind, with two lengths of each workload. The difference of the two counts, divided
-//! by the difference in grants, excludes the program's start. A manual clock makes the count deterministic. For due
-//! slots, that clock does not move, so each reading serves the maximum of 2048 slots, and the count includes the cold
-//! path once per 2048 grants. The record contains the compiler's version, because the count depends on it. Counts of
-//! another compiler are not judged.
+//! The program runs itself under valgrind, with two lengths of each workload. The difference between the two counts,
+//! divided by the difference in grants, excludes the program's start. A manual clock makes the count deterministic. For
+//! due slots, that clock does not move, so each reading serves the maximum of 2048 slots, and the count includes the
+//! cold path once per 2048 grants. The record contains the compiler's version, because the count depends on it. Counts
+//! from another compiler version are not judged.
 
 use nanopace::{Grant, ManualClock, Pacer};
 use nanopace_benches::float;

@@ -11,9 +11,9 @@ use std::time::Duration;
 /// Paces async tasks: each `acquire().await` completes when the next slot is due.
 ///
 /// Clones share one FIFO queue of waiting tasks. Use one `AsyncPacer` per runtime, and create it inside that runtime,
-/// because a timer in the runtime's reactor rings only while the reactor is driven. Several `AsyncPacer`s can share one
-/// [`Pacer`]. Use one pacer for threads and another for tasks. A thread that blocks claims its slot ahead of time, so
-/// tasks on the same pacer get only the slots that threads leave.
+/// because a timer in the runtime's reactor fires only while the runtime drives the reactor. Several `AsyncPacer`s can
+/// share one [`Pacer`]. Use one pacer for threads and another for tasks. A blocking thread claims its slot ahead of
+/// time, so tasks on the same pacer get only the slots that threads leave.
 ///
 /// The timer counts real time, so the pacer's clock has to run at the same speed.
 ///

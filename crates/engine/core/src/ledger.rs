@@ -61,7 +61,8 @@ pub struct Ledger {
     /// The time that a late policy has forfeited, or by which a backlog exceeded 2^44 intervals. It is never made up
     /// for.
     pub idle: Duration,
-    /// The time that is owed under a burst ratio. It is made up for at the rate multiplied by the burst ratio.
+    /// The time that is owed under a burst ratio. While time is owed, slots start at up to the rate multiplied by the
+    /// burst ratio.
     pub waiting: Duration,
     /// The time of slots that are due and not claimed. Slots that were claimed and given back count as not claimed.
     pub backlog: Duration,

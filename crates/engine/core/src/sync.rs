@@ -24,7 +24,8 @@ mod world {
         attempt().or_else(|| spin_on(attempt))
     }
 
-    /// Busy waits between attempts double, because an attempt takes the lock's cache line away from its holder.
+    /// The number of attempts that follow a busy wait. Each busy wait is twice as long as the previous one, up to
+    /// [`LONGEST_BUSY_WAIT`], because an attempt takes the lock's cache line away from the holder.
     const BUSY_ATTEMPTS: u32 = 12;
     const LONGEST_BUSY_WAIT: u32 = 256;
     /// The number of attempts that follow a yield, in case the holder waits for this processor.

@@ -66,8 +66,7 @@ pub enum RemoteError {
     },
 }
 
-/// The error for a limit whose state takes more than three numbers, or whose windows are too short for the store's
-/// clock.
+/// The error for limits that a store does not support. Each variant is one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UnsupportedLimit {

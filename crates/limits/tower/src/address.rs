@@ -149,8 +149,9 @@ impl Forwarded {
         Forwarded { proxies, field, prefix: Prefix::default() }
     }
 
-    /// Sets the field that the proxies write: a list of addresses, or [`FORWARDED`](header::FORWARDED) (RFC 7239).
-    /// Other fields are ignored, because the proxies pass them on unchanged.
+    /// Sets the name of the header field that the proxies write. The field [`FORWARDED`](header::FORWARDED) is parsed
+    /// as in RFC 7239, and any other field as a list of addresses. Other fields are ignored, because the proxies pass
+    /// them on unchanged.
     #[must_use]
     pub fn in_field(self, field: HeaderName) -> Forwarded {
         Forwarded { field, ..self }

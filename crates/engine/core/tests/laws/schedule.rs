@@ -204,8 +204,8 @@ fn a_schedule_can_start_late_on_the_clock_and_end_with_it() {
 
 #[test]
 fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
-    // At each of these times, a slot of the old rate starts exactly at a whole nanosecond. For example, 3 slots at 30
-    // M/s take 100 ns, and 10 slots at 10 G/s take 1 ns.
+    // Each of these moments is exactly the intended start of a slot at the old rate, without rounding. For example, 3
+    // slots at 30 M/s take 100 ns, and 10 slots at 10 G/s take 1 ns.
     for (old, moment) in [("1/65536ns", 65_536), ("1/s", SECOND), ("30M/s", 100), ("10G/s", 1)] {
         for (new, interval) in [("8k/s", 125_000), ("1/s", SECOND), ("1/d", DAY)] {
             let (clock, pacer) = paced(old);

@@ -9,8 +9,8 @@ use std::time::Duration;
 ///
 /// A thread that parks on this clock sleeps until another thread has moved the clock far enough, or has unparked it. A
 /// pause on a clock from [`jumping`](ManualClock::jumping) does not sleep: it moves the clock to the end of the pause
-/// and returns at once. One thread can therefore run through a year of schedule without sleeping. Only a pause until
-/// [`Nanos::MAX`] sleeps on such a clock, too.
+/// and returns at once. One thread can therefore run through a year of schedule without sleeping. On a jumping clock,
+/// only a pause until [`Nanos::MAX`] sleeps.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, ManualClock, Nanos, Parker};

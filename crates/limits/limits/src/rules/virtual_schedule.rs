@@ -24,7 +24,7 @@ pub(crate) struct VirtualSchedule {
 }
 
 impl VirtualSchedule {
-    /// Creates a schedule in which at most `capacity` tokens may be missing. A request takes one token.
+    /// Creates a schedule with a maximum debt of `capacity` tokens. A request costs one token.
     pub(crate) fn new(quota: Quota, capacity: u64) -> Result<VirtualSchedule, QuotaError> {
         let units = Units::new(quota);
         let (count, period_ns) = (u128::from(quota.count()), u128::from(quota.period_ns()));

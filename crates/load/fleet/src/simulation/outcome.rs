@@ -14,7 +14,7 @@ pub(super) struct Outcome {
     pub(super) lost: u64,
     /// The number of starts of slots that had already been started.
     pub(super) twice: u64,
-    /// The numbers of slots that were fired, lost, and started twice, according to the run's account.
+    /// The numbers of slots that were started, lost, and started twice, according to the run's account.
     pub(super) account: (u64, i64, u64),
     /// The bounds of the account if silent nodes have started as many slots as possible: the largest number fired, the
     /// smallest number lost, and the largest number started twice.
@@ -22,7 +22,7 @@ pub(super) struct Outcome {
     /// The value of [`Account::is_told`](crate::Account::is_told) in the run's account.
     pub(super) is_told: bool,
     pub(super) closes: bool,
-    /// The largest value among the nodes of [`NodeAccount::stepped`](crate::NodeAccount::stepped).
+    /// The largest [`NodeAccount::stepped`](crate::NodeAccount::stepped) of all nodes.
     pub(super) stepped: Duration,
     /// The number of frames that nodes ran without knowing the owners of their tracks.
     pub(super) blind_frames: u64,

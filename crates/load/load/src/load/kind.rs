@@ -85,13 +85,13 @@ impl FailureKind {
         FailureKind::external(text, text)
     }
 
-    /// Returns the kind for a text that comes from outside this program. If the text is already known, its kind keeps
-    /// its group.
+    /// Returns the kind for a string that comes from outside this program, such as from the target. If the string is
+    /// already known, its kind keeps its group.
     pub(crate) fn external(group: &str, text: &str) -> FailureKind {
         locked(&KNOWN).external(group, text)
     }
 
-    /// Returns the kind for a text that this program determines. Metrics count failures by group, because there are
+    /// Returns the kind for a string that this program determines. Metrics count failures by group, because there are
     /// fewer groups than kinds.
     pub(crate) fn of_group(group: &str, text: &str) -> FailureKind {
         locked(&KNOWN).internal(group, text)

@@ -87,7 +87,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = "When late")]
     pub(crate) max_backlog: Option<Duration>,
 
-    /// Skip requests that would start more than this time late; count them as skipped [default: skip none]
+    /// Skip requests that would start late by more than this time; count them as skipped [default: skip none]
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "When late")]
     pub(crate) skip_later_than: Option<Duration>,
 
@@ -160,8 +160,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write CSV lines per second, also per label if URLs or methods differ; with -, to standard output, and the report
-    /// to standard error
+    /// Write CSV with a line for each second, and one for each label if URLs or methods differ; with -, write it to
+    /// standard output, and the report to standard error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 

@@ -41,8 +41,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     with: Vec<PathBuf>,
 
-    /// Exit with status 3 if the change is at least this large and larger than chance explains, or unknown, as in
-    /// "p99 response slower by 5%"; repeatable
+    /// Exit with status 3 if a change of at least this size, as in "p99 response slower by 5%", is seen or cannot be
+    /// excluded; repeatable
     #[arg(long, value_name = "CHANGE")]
     fail_if: Vec<Demand>,
 

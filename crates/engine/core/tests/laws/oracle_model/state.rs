@@ -166,7 +166,8 @@ impl State {
     }
 
     /// Returns the maximum error of the slot's intended start. The real pacer stores only the last [`EXACT_PIECES`]
-    /// pieces exactly. It approximates starts on earlier pieces, with an error within the time that those pieces span.
+    /// pieces exactly. It approximates starts on earlier pieces. The error is at most the time that those pieces span,
+    /// or an eighth of this time if the load never had a shape.
     fn off(&self, slot: u64) -> f64 {
         let exact = self.pieces.len().saturating_sub(EXACT_PIECES);
         if index(slot) > self.pieces[exact].from {

@@ -49,8 +49,8 @@ fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     }
 }
 
-/// The suspended machine's clock does not advance during the pause, so the node is late by the length of the pause
-/// until it sets its clock.
+/// The machine's clock does not advance while the machine is suspended. Until the node sets its clock, the node is late
+/// by the length of the suspension.
 #[test]
 fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     for (still, trip) in [(100, 1), (400, 150), (1_500, 1), (1_500, 300), (60_000, 25)] {

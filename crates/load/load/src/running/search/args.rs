@@ -23,9 +23,9 @@ Examples:
 Each step is a run at a constant rate over new connections. The rate is doubled until a step
 misses the objective, or halved until a step meets it; then the gap is halved until it is within
 --precision. Both rates of the result are tried again. In each step, 99 % of the requests must
-start and 99 % must succeed; an objective with ratio replaces the first limit, one with errors the
-second. A step that the generator spoiled is repeated up to twice. The search ends if even requests
-sent alone fail.
+start and 99 % must succeed; an objective on ratio replaces the first limit, and an objective on
+errors replaces the second. A step that the generator spoiled is repeated up to twice. The search
+ends if even requests sent alone fail.
 
 'nanopace search --help' lists all options; 'nanopace help' lists topics.";
 
