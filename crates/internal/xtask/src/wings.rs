@@ -119,15 +119,18 @@ fn member(folder: &Path) -> io::Result<Member> {
     })
 }
 
+/// Returns the crates of this project among the dependencies, except those only of tests. A dependency may be a table of
+/// its own, and may have another name than its package.
 fn used(manifest: &str) -> Vec<String> {
     let mut uses = Vec::new();
     let mut is_dependency = false;
     for line in manifest.lines() {
         if let Some(section) = line.strip_prefix('[') {
-            is_dependency = section.ends_with("dependencies]") && !section.contains("dev-");
-        } else if is_dependency && line.starts_with("nanopace") {
-            let is_of_name = |c: char| c.is_alphanumeric() || c == '-';
-            uses.push(line.chars().take_while(|&c| is_of_name(c)).collect());
+            is_dependency = section.contains("dependencies") && !section.contains("dev-");
+        }
+        if is_dependency && let Some(at) = line.find("nanopace") {
+            let is_of_name = |c: &char| c.is_alphanumeric() || *c == '-';
+            uses.push(line[at..].chars().take_while(is_of_name).collect());
         }
     }
     uses
@@ -178,8 +181,13 @@ mod tests {
     fn dependencies_of_tests_do_not_count() {
         let manifest = "[dependencies]\nnanopace-nanos.workspace = true\nanyhow = \"1\"\n\
                         [target.'cfg(unix)'.dependencies]\nnanopace = { path = \"x\" }\n\
-                        [dev-dependencies]\nnanopace-services.workspace = true\n[features]\nnanopace-x = []\n";
-        assert_eq!(used(manifest), ["nanopace-nanos", "nanopace"]);
+                        [dev-dependencies]\nnanopace-services.workspace = true\n[features]\nnanopace-x = []\n\
+                        [dependencies.nanopace-load]\nworkspace = true\n\
+                        [dependencies]\npacer = { package = \"nanopace-fleet\" }\n";
+        assert_eq!(
+            used(manifest),
+            ["nanopace-nanos", "nanopace", "nanopace-load", "nanopace-fleet"]
+        );
     }
 
     #[test]

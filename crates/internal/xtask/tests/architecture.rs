@@ -64,8 +64,7 @@ fn texts(src: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![src.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        for path in entries(&folder) {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
@@ -177,6 +176,51 @@ fn the_list_has_every_module_and_nothing_else() {
         let sources = of.listed_sources();
         assert_eq!(listed, sources.keys().map(|file| module(file).to_owned()).collect());
     }
+}
+
+/// proptest reads the counterexamples of a source file from a file with the same path below `proptest-regressions`, a
+/// folder beside that of the crate root.
+#[test]
+fn each_file_of_counterexamples_has_its_source() {
+    let mut folders = vec![root().join("crates"), root().join("benches")];
+    let mut count = 0;
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            assert!(!name.ends_with(".proptest-regressions"), "{name} is never read");
+            if name == "proptest-regressions" {
+                count += assert_have_sources(&path);
+            } else if path.is_dir() && name != "target" {
+                folders.push(path);
+            }
+        }
+    }
+    assert!(count > 0);
+}
+
+fn assert_have_sources(regressions: &Path) -> usize {
+    let is_root =
+        |folder: &PathBuf| ["lib.rs", "main.rs"].iter().any(|file| folder.join(file).is_file());
+    let mut roots = entries(regressions.parent().unwrap());
+    roots.retain(is_root);
+    let mut folders = vec![regressions.to_owned()];
+    let mut count = 0;
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let source = path.strip_prefix(regressions).unwrap().with_extension("rs");
+            assert!(roots.iter().any(|root| root.join(&source).is_file()), "{path:?}");
+            count += 1;
+        }
+    }
+    count
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
 /// Maps each exported name to its module. For `pub use pacer::Pacer`, maps `Pacer` to `pacer`.
