@@ -160,6 +160,7 @@ impl Poller {
         Ok(())
     }
 
+    /// Tries to claim a slot from a published parabola.
     fn start_on_bent(&mut self) -> Option<Grant> {
         if self.held.is_some() {
             return None;

@@ -98,8 +98,8 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
         KeyedBuilder { when_full, ..self }
     }
 
-    /// Sets the minimum time for which an idle key is kept, one second by default. Removing the key does not change
-    /// decisions at moments up to this time before the removal.
+    /// Sets the minimum time for which an idle key is kept, one second by default. After a key has been removed, requests
+    /// at moments up to this time before the removal are still decided as if the key had been kept.
     pub fn lag(self, lag: Duration) -> Self {
         KeyedBuilder { lag, ..self }
     }

@@ -21,6 +21,7 @@ impl Jitter {
         Jitter { part, key, block: None, numbers: Vec::new() }
     }
 
+    /// Returns the time from the start to the slot, in mean intervals.
     pub(super) fn count_of(&mut self, slot: u64) -> Count {
         Count::from(slot) * ONE + part(self.part, self.number(slot))
     }

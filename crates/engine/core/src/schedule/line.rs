@@ -54,9 +54,9 @@ impl Line {
         Line { time: from.1, position: from.0, scale: Scale::from_ratio(nanos, ticks) }
     }
 
-    /// `ahead` is the count by which the line is ahead of `position` at `time`. It is less than a tick, unless the
-    /// count lies beyond the reach of positions. At most a tick of `ahead` is used.
-    pub(crate) fn having_reached(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
+    /// Returns the line that has passed `position` by the count `ahead` at `time`. `ahead` is less than a tick, unless
+    /// the count lies beyond the reach of positions. At most a tick of `ahead` is used.
+    pub(crate) fn ahead_of(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
         let part = ahead.min(TICK) >> (TICK.trailing_zeros() - PART_BITS);
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }
     }

@@ -69,7 +69,7 @@ impl Segment {
                 let is_reached = slots.count_of(position) <= count;
                 let position = if is_reached { position } else { slots.position_by(count) };
                 let ahead = count.saturating_sub(slots.count_of(position));
-                Segment::Line(Line::having_reached(position, ahead, now, scale))
+                Segment::Line(Line::ahead_of(position, ahead, now, scale))
             }
             (_, Speed::Shape { shape, origin, ratio_q32 }) => {
                 let count = self.count_at(now, slots);

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 #[derive(Clone, Debug, Default)]
 pub struct MonotonicClock;
 
-/// A clock that reads the standard library's [`SystemTime`]. Refusals report times on this clock. Setting the system
-/// clock does not move the schedule.
+/// A clock that reads the standard library's [`SystemTime`]. Only refusals report times on this clock, so setting
+/// the system clock does not move the schedule.
 #[derive(Clone, Debug, Default)]
 pub struct SystemClock;
 

@@ -12,7 +12,7 @@ const TICK: Duration = Duration::from_secs(3);
 pub(super) struct Fingerprint {
     modified: SystemTime,
     length: u64,
-    place: [i64; 4],
+    identity: [i64; 4],
 }
 
 impl Fingerprint {
@@ -21,15 +21,16 @@ impl Fingerprint {
         Some(Fingerprint {
             modified: file.modified().ok()?,
             length: file.len(),
-            place: place(&file),
+            identity: identity(&file),
         })
     }
 
+    /// Returns whether another file, which was already complete, has been moved to this path since `before`.
     pub(super) fn was_moved_over(&self, before: &Fingerprint) -> bool {
-        let [device, inode, seconds, nanos] = self.place;
+        let [device, inode, seconds, nanos] = self.identity;
         let changed = SystemTime::UNIX_EPOCH
             + Duration::new(seconds.try_into().unwrap_or(0), nanos.try_into().unwrap_or(0));
-        [device, inode] != before.place[..2] && self.modified < changed
+        [device, inode] != before.identity[..2] && self.modified < changed
     }
 
     /// Returns whether every later change of the file will change its fingerprint.
@@ -40,13 +41,13 @@ impl Fingerprint {
 
 /// Returns the device, the inode, and the time of the last status change (`ctime`), which cannot be set.
 #[cfg(unix)]
-fn place(file: &Metadata) -> [i64; 4] {
+fn identity(file: &Metadata) -> [i64; 4] {
     use std::os::unix::fs::MetadataExt;
     [file.dev().cast_signed(), file.ino().cast_signed(), file.ctime(), file.ctime_nsec()]
 }
 
 #[cfg(not(unix))]
-fn place(_: &Metadata) -> [i64; 4] {
+fn identity(_: &Metadata) -> [i64; 4] {
     [0; 4]
 }
 
@@ -56,7 +57,7 @@ mod tests {
     use std::fs::File;
 
     #[test]
-    fn a_stamp_is_trusted_when_the_clock_has_moved_on() {
+    fn a_fingerprint_is_trusted_when_the_clock_has_moved_on() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("limits");
         let file = File::create(&path).unwrap();
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_in_its_place_has_another_stamp() {
+    fn another_file_in_its_place_has_another_fingerprint() {
         let directory = tempfile::tempdir().unwrap();
         let paths = ["one", "other"].map(|name| directory.path().join(name));
         let time = SystemTime::now();

@@ -69,6 +69,7 @@ impl FastPath {
         if self.word.load(Relaxed) == CLOSED {
             return;
         }
+        // The state is always a word here, because `open` requires this.
         if let Some(LimitState::Word { word, .. }) = state.only() {
             // Relaxed: a swap takes the latest word, and a request that has loaded it fails to exchange it.
             // Model: `an_open_word_is_counted_once`.

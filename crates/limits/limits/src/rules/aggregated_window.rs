@@ -60,7 +60,7 @@ pub struct AggregatedState {
     slots: VecDeque<Slot>,
     total: u64,
     /// The moment at which the latest of the dropped slots stopped counting, in nanoseconds.
-    left: u64,
+    dropped_at: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,6 +105,7 @@ impl AggregatedWindow {
         self.leaves(slot) <= now.as_nanos()
     }
 
+    /// Returns the counted requests, the oldest first, each with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(
         &self,
         state: &AggregatedState,
@@ -120,6 +121,7 @@ impl AggregatedWindow {
         state.slots.back().map_or(0, |slot| slot.index)
     }
 
+    /// Takes back up to `n` requests of the slot with this index, for a refund.
     pub(crate) fn take_back(state: &mut AggregatedState, index: u64, n: u64) {
         let Ok(place) = state.slots.binary_search_by_key(&index, |slot| slot.index) else {
             return;
@@ -147,7 +149,7 @@ impl Rule for AggregatedWindow {
     fn advance(&self, state: &mut AggregatedState, now: Nanos) {
         while let Some(&oldest) = state.slots.front().filter(|&&slot| self.has_left(slot, now)) {
             state.total -= oldest.count;
-            state.left = self.leaves(oldest);
+            state.dropped_at = self.leaves(oldest);
             state.slots.pop_front();
         }
     }
@@ -164,7 +166,7 @@ impl Rule for AggregatedWindow {
     }
 
     fn debit(&self, state: &mut AggregatedState, now: Nanos, n: u64) {
-        let index = now.as_nanos().max(state.left) / self.width;
+        let index = now.as_nanos().max(state.dropped_at) / self.width;
         // Other limits may have admitted more requests than the total can count.
         let n = n.min(u64::MAX - state.total);
         state.total += n;
@@ -177,7 +179,7 @@ impl Rule for AggregatedWindow {
 
     fn idle_from(&self, state: &AggregatedState) -> Nanos {
         let newest = state.slots.back();
-        Nanos::from_nanos(newest.map_or(state.left, |&newest| self.leaves(newest)))
+        Nanos::from_nanos(newest.map_or(state.dropped_at, |&newest| self.leaves(newest)))
     }
 
     fn remaining(&self, state: &AggregatedState, now: Nanos) -> u64 {

@@ -194,8 +194,9 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Keeps forecasts from counting a request again that the limits have already counted.
-    pub(crate) fn mark_counted<Q>(&self, key: &Q, Ticket(number): Ticket)
+    /// Sets the costs of an admitted request, which is still in the queue, to zero, so that forecasts do not count them
+    /// again.
+    pub(crate) fn mark_admitted<Q>(&self, key: &Q, Ticket(number): Ticket)
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,

@@ -166,7 +166,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
                 limits.admit_with_receipt(state, at, costs).map(Some)
             };
             match (&is_admitted, self.ticket) {
-                (Ok(_), Some(ticket)) => queue.mark_counted(key, ticket),
+                (Ok(_), Some(ticket)) => queue.mark_admitted(key, ticket),
                 (Err(rejected), _) => {
                     if let Some(admitted_from) = rejected.not_until() {
                         queue.note_try(

@@ -1,4 +1,5 @@
-//! Reads the data that fills requests: the rows of a CSV or JSON lines file. Each slot uses one row.
+//! Reads the data that fills requests: the rows of a CSV or JSON lines file. Each slot uses one row. With `--versus`,
+//! the two slots of a pair use the same row.
 //!
 //! The file is read once, before the run, into one buffer. A field needs 8 bytes in addition to its text.
 

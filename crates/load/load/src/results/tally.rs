@@ -108,6 +108,8 @@ impl Tally {
         }
     }
 
+    /// Returns the results of the labels, or none if all operations have the same label, and this label was not
+    /// expected.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));

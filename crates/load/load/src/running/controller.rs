@@ -168,7 +168,7 @@ impl<'run> Controller<'run> {
     pub(crate) fn end(&mut self) -> RunEnd {
         let RunState { shared, span, .. } = self.state;
         let run_end = span.end_run(shared.pacer.now());
-        self.totals.end(&run_end, &self.policy);
+        self.totals.end_schedule(&run_end, &self.policy);
         shared.pacer.close();
         // Ends a pause, so that its time does not count as lateness. No slots start, because the pacer is closed.
         shared.pacer.resume();
@@ -215,7 +215,7 @@ impl<'run> Controller<'run> {
         // Workers that were waiting for a slot when the schedule ended have given back their slots, so these slots are
         // counted here.
         self.count_left(&run_end);
-        self.totals.close(&run_end, &self.policy);
+        self.totals.settle(&run_end, &self.policy);
         self.show(Phase::Over, false);
         self.live.end();
         let (processor, meanwhile) = (self.totals.processor(), self.totals.meanwhile());

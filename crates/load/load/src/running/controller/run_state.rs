@@ -52,11 +52,12 @@ impl<'run> RunState<'run> {
         self.pacer().rate_hz()
     }
 
+    /// Returns the number of requested slots. In a closed loop, these are the started slots.
     pub(crate) fn asked(&self, scheduled: f64, started: u64) -> f64 {
         if self.span.length().is_closed { float(started) } else { scheduled }
     }
 
-    pub(crate) fn recorded(&self, at: Nanos) -> Nanos {
+    pub(crate) fn within_recorded(&self, at: Nanos) -> Nanos {
         at.max(self.span.recorded_from).min(self.span.end())
     }
 
@@ -66,11 +67,12 @@ impl<'run> RunState<'run> {
         Some(of_fleet.unwrap_or_else(|| self.span.end())).filter(|&end| end < Nanos::MAX)
     }
 
+    /// Returns the lateness of the slots in a backlog. Each thread names the causes for one slot of the mean age, and
+    /// all slots get the mean over the threads.
     pub(crate) fn waiting(&self, Backlog { slots, time }: Backlog) -> Lateness {
         if slots == 0 {
             return Lateness::default();
         }
-        // On average, the slots are as late as the slot in the middle.
         let each = self.shared.recorders.iter().map(|recorder| recorder.waiting(time / 2));
         let (all, threads) =
             each.fold((Lateness::default(), 0), |(all, n), one| (all.plus(one), n + 1));

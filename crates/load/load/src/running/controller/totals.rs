@@ -47,6 +47,7 @@ pub(crate) struct RunTotals<'run> {
 impl<'run> RunTotals<'run> {
     pub(crate) fn new(state: RunState<'run>, policy: &Policy, logs: Logs) -> RunTotals<'run> {
         let RunLength { spacing, constant_hz, .. } = *state.span.length();
+        // The gaps between starts follow a constant rate only if no slots and no schedule time are given up.
         let constant_hz = constant_hz.filter(|_| !state.shared.gives_up);
         RunTotals {
             state,
@@ -83,6 +84,7 @@ impl<'run> RunTotals<'run> {
         if last < warm { next.min(warm) } else { next }
     }
 
+    /// Collects the records if the next tick is due, and then returns whether a second of the logs has ended with it.
     pub(crate) fn tick(&mut self) -> Option<bool> {
         // The wait may end slightly before the tick, because the channel and the pacer use different clocks.
         (self.state.now() >= self.next_tick()).then(|| {
@@ -116,23 +118,25 @@ impl<'run> RunTotals<'run> {
         }
     }
 
+    /// Adds the interval since `before`: its part after the warm-up to the results over time, all of it to the views.
     fn add(&mut self, before: &Checkpoint, brief: Brief) {
         let RunTotals { state, checkpoints, .. } = self;
         let (start, recorded_from) = (state.span.start, state.span.recorded_from);
-        let (from, to) = (state.recorded(before.at), state.recorded(checkpoints.last.at));
+        let (from, to) =
+            (state.within_recorded(before.at), state.within_recorded(checkpoints.last.at));
         let asked = state.asked(checkpoints.asked_since(before, state), brief.started());
         let (backlog, due) = (self.backlog, Due::new());
-        let interval = Interval { from: from - start, to: to - start, asked, backlog, brief, due };
-        self.over_time.add(interval.clone());
+        let recorded = Interval { from: from - start, to: to - start, asked, backlog, brief, due };
+        self.over_time.add(recorded.clone());
         for outcome in self.collector.outcomes() {
             self.over_time.count(outcome.intended_start - start, outcome);
         }
         if let Some(member) = state.member {
-            member.record(from, &interval, self.collector.outcomes());
+            member.record(from, &recorded, self.collector.outcomes());
         }
         let (from, to) = (before.at - start, checkpoints.last.at - start);
-        let asked = state.asked(checkpoints.last.asked - before.asked, interval.brief.started());
-        self.recent.push_back(Interval { from, to, asked, ..interval });
+        let asked = state.asked(checkpoints.last.asked - before.asked, recorded.brief.started());
+        self.recent.push_back(Interval { from, to, asked, ..recorded });
         // Views do not show the intervals of the warm-up.
         let known = if checkpoints.last.at > recorded_from { RECENT } else { 0 };
         self.recent.drain(..self.recent.len().saturating_sub(known));
@@ -151,7 +155,8 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    pub(crate) fn end(&mut self, run_end: &RunEnd, policy: &Policy) {
+    /// Takes the readings at the end of the schedule, while requests may still be in flight.
+    pub(crate) fn end_schedule(&mut self, run_end: &RunEnd, policy: &Policy) {
         if let Some(limit) = policy.skip_later_than {
             self.collector.look_at_last_skipped(limit, run_end.at);
         }
@@ -159,7 +164,8 @@ impl<'run> RunTotals<'run> {
         self.machine[1] = Some(MachineReading::now());
     }
 
-    pub(crate) fn close(&mut self, run_end: &RunEnd, policy: &Policy) {
+    /// Collects the last records after the last response, and adds the skipped slots and the forfeited time.
+    pub(crate) fn settle(&mut self, run_end: &RunEnd, policy: &Policy) {
         // The end of the run may be later than the last response, because the last slot is followed by one interval.
         self.collect(run_end.at);
         self.end_second();

@@ -16,6 +16,7 @@ use tokio::sync::{SetOnce, watch};
 pub(crate) struct RunShared {
     pub(crate) pacer: Pacer,
     pub(crate) timeout: Duration,
+    /// Whether slots or schedule time can be given up.
     pub(crate) gives_up: bool,
     pub(crate) sessions: u32,
     pub(crate) recorders: Vec<Arc<Recorder>>,

@@ -134,7 +134,7 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
                 open.target.body = body(&mut self.bodies, &line[1..]).map_err(here)?;
                 self.end()?;
             }
-            Some(Open { part: part @ Part::BehindBlank, .. }) if !is_part(line) => {
+            Some(Open { part: part @ Part::BehindBlank, .. }) if !is_header_or_file(line) => {
                 *part = Part::Body(whole.to_owned(), whole.len());
             }
             Some(Open { part: Part::Headers, target, .. }) => {
@@ -207,10 +207,10 @@ fn is_request(line: &str) -> bool {
         return true;
     }
     let first = line.split_once(char::is_whitespace).map_or("", |(first, _)| first);
-    !first.is_empty() && first.chars().all(|c| c.is_ascii_uppercase()) && !is_part(line)
+    !first.is_empty() && first.chars().all(|c| c.is_ascii_uppercase()) && !is_header_or_file(line)
 }
 
-fn is_part(line: &str) -> bool {
+fn is_header_or_file(line: &str) -> bool {
     let is_header = |(name, value): (&str, &str)| {
         HeaderName::from_bytes(name.trim_end().as_bytes()).is_ok() && !value.starts_with("//")
     };
@@ -218,7 +218,7 @@ fn is_part(line: &str) -> bool {
 }
 
 fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
-    if is_part(whole) {
+    if is_header_or_file(whole) {
         let told = format!(
             "{whole:?} has no request line directly above; {REQUEST}, or put a body that begins like this in a file: @FILE"
         );
