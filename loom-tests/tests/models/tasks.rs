@@ -64,7 +64,7 @@ impl Timer for Alarm {
     }
 }
 
-fn line(rate: &str) -> (Alarm, AsyncPacer) {
+fn queue(rate: &str) -> (Alarm, AsyncPacer) {
     let (clock, pacer) = paced(rate);
     pacer.acquire().unwrap();
     let alarm = Alarm { clock, set: Arc::new(Mutex::new(None)) };
@@ -85,25 +85,25 @@ fn poll_once(acquire: &mut Acquire<'_>, waker: &Waker) -> Poll<Result<Grant, Ref
     Pin::new(acquire).poll(&mut Context::from_waker(waker))
 }
 
-fn has_started(line: &AsyncPacer, slots: u64) {
-    assert_eq!(line.pacer().ledger().granted, slots);
+fn has_started(queue: &AsyncPacer, slots: u64) {
+    assert_eq!(queue.pacer().ledger().granted, slots);
 }
 
 /// Threads: two tasks that each acquire a slot; one that moves the clock past both slots. Edit: a task that leaves the
-/// queue calls no other task and sets no timer.
+/// queue wakes no other task and sets no timer.
 #[test]
 fn the_lead_is_handed_over() {
     explore_less(1, "the_lead_is_handed_over", || {
-        let (alarm, line) = line("1k/s");
+        let (alarm, queue) = queue("1k/s");
         let tasks = [(); 2].map(|()| {
-            let (alarm, line) = (alarm.clone(), line.clone());
-            spawn(move || alarm.block_on(line.acquire()).unwrap())
+            let (alarm, queue) = (alarm.clone(), queue.clone());
+            spawn(move || alarm.block_on(queue.acquire()).unwrap())
         });
         alarm.advance(2 * MILLI);
         let [first, second] = tasks.map(|task| task.join().unwrap().intended_start());
         assert_eq!(first.min(second), at(MILLI));
         assert_eq!(first.max(second), at(2 * MILLI));
-        has_started(&line, 3);
+        has_started(&queue, 3);
     });
 }
 
@@ -112,28 +112,28 @@ fn the_lead_is_handed_over() {
 #[test]
 fn a_cancelled_leader_hands_over() {
     explore("a_cancelled_leader_hands_over", || {
-        let (alarm, line) = line("1k/s");
-        let mut leader = line.acquire();
+        let (alarm, queue) = queue("1k/s");
+        let mut leader = queue.acquire();
         assert!(poll_once(&mut leader, Waker::noop()).is_pending());
-        let (driver, its_line) = (alarm.clone(), line.clone());
-        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
+        let (driver, its_queue) = (alarm.clone(), queue.clone());
+        let task = spawn(move || driver.block_on(its_queue.acquire()).unwrap());
         drop(leader);
         alarm.advance(MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
-        has_started(&line, 2);
+        has_started(&queue, 2);
     });
 }
 
 /// Threads: two tasks that each acquire a slot; one that closes the pacer. Edit: the watch is not set.
 #[test]
-fn a_close_ends_the_line() {
-    explore_less(1, "a_close_ends_the_line", || {
-        let (alarm, line) = line("1/h");
+fn a_close_ends_the_queue() {
+    explore_less(1, "a_close_ends_the_queue", || {
+        let (alarm, queue) = queue("1/h");
         let tasks = [(); 2].map(|()| {
-            let (alarm, line) = (alarm.clone(), line.clone());
-            spawn(move || alarm.block_on(line.acquire()))
+            let (alarm, queue) = (alarm.clone(), queue.clone());
+            spawn(move || alarm.block_on(queue.acquire()))
         });
-        line.pacer().close();
+        queue.pacer().close();
         for task in tasks {
             assert_eq!(task.join().unwrap(), Err(Refused::Closed));
         }
@@ -145,13 +145,13 @@ fn a_close_ends_the_line() {
 #[test]
 fn a_change_reaches_the_leader() {
     explore_less(1, "a_change_reaches_the_leader", || {
-        let (alarm, line) = line("1/h");
-        let (driver, its_line) = (alarm.clone(), line.clone());
-        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
-        line.pacer().set_rate(rate("1k/s"));
+        let (alarm, queue) = queue("1/h");
+        let (driver, its_queue) = (alarm.clone(), queue.clone());
+        let task = spawn(move || driver.block_on(its_queue.acquire()).unwrap());
+        queue.pacer().set_rate(rate("1k/s"));
         alarm.advance(MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
-        has_started(&line, 2);
+        has_started(&queue, 2);
     });
 }
 
@@ -160,28 +160,28 @@ fn a_change_reaches_the_leader() {
 #[test]
 fn a_change_reaches_the_next_leader() {
     explore_less(1, "a_change_reaches_the_next_leader", || {
-        let (alarm, line) = line("1/h");
-        let mut leader = line.acquire();
+        let (alarm, queue) = queue("1/h");
+        let mut leader = queue.acquire();
         assert!(poll_once(&mut leader, Waker::noop()).is_pending());
-        let (driver, its_line) = (alarm.clone(), line.clone());
-        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
+        let (driver, its_queue) = (alarm.clone(), queue.clone());
+        let task = spawn(move || driver.block_on(its_queue.acquire()).unwrap());
         drop(leader);
-        line.pacer().set_rate(rate("1k/s"));
+        queue.pacer().set_rate(rate("1k/s"));
         alarm.advance(MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
     });
 }
 
 /// Threads: a task that acquires a slot and is queued after a leader, which is never polled again; one that moves the
-/// clock forward twice. Edit: a task that has been called is called again before it is polled.
+/// clock forward twice. Edit: a woken task is woken again before it is polled.
 #[test]
 fn a_task_that_does_not_come_is_passed_over() {
     explore_less(1, "a_task_that_does_not_come_is_passed_over", || {
-        let (alarm, line) = line("1k/s");
-        let mut leader = line.acquire();
+        let (alarm, queue) = queue("1k/s");
+        let mut leader = queue.acquire();
         assert!(poll_once(&mut leader, Waker::noop()).is_pending());
-        let (driver, its_line) = (alarm.clone(), line.clone());
-        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
+        let (driver, its_queue) = (alarm.clone(), queue.clone());
+        let task = spawn(move || driver.block_on(its_queue.acquire()).unwrap());
         alarm.advance(MILLI);
         alarm.advance(10 * MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
@@ -195,12 +195,12 @@ fn a_task_that_does_not_come_is_passed_over() {
 #[test]
 fn a_change_reaches_a_claim() {
     explore_less(1, "a_change_reaches_a_claim", || {
-        let (alarm, line) = line("1/h");
-        let (driver, claim) = (alarm.clone(), line.claim().unwrap());
+        let (alarm, queue) = queue("1/h");
+        let (driver, claim) = (alarm.clone(), queue.claim().unwrap());
         let task = spawn(move || driver.block_on(claim).unwrap());
-        line.pacer().set_rate(rate("1k/s"));
+        queue.pacer().set_rate(rate("1k/s"));
         alarm.advance(MILLI);
         assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
-        has_started(&line, 2);
+        has_started(&queue, 2);
     });
 }

@@ -1,7 +1,7 @@
 //! Implements the future that completes with one slot or one row of slots.
 
-use crate::line::{Line, Ticket, Wish};
 use crate::sync::HAD;
+use crate::wait_queue::{Ticket, WaitQueue, Wish};
 use nanopace::{Grant, Nanos, Refused};
 use std::hint;
 use std::ops::Deref;
@@ -23,21 +23,21 @@ pub(crate) const TRIES: usize = 8;
 /// If the future is polled again after it has completed, it returns the same result again.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub struct Acquire<'l>(Waiting<&'l Line>);
+pub struct Acquire<'q>(Waiting<&'q WaitQueue>);
 
 #[derive(Debug)]
-pub(crate) struct Waiting<L: Deref<Target = Line>> {
-    line: L,
+pub(crate) struct Waiting<Q: Deref<Target = WaitQueue>> {
+    queue: Q,
     slots: u32,
     deadline: Nanos,
     ticket: Option<Ticket>,
     done: Option<Result<Grant, Refused>>,
 }
 
-impl<'l> Acquire<'l> {
+impl<'q> Acquire<'q> {
     #[inline]
-    pub(crate) fn new(line: &'l Line, n: u32, deadline: Nanos) -> Acquire<'l> {
-        Acquire(Waiting::new(line, n, deadline))
+    pub(crate) fn new(queue: &'q WaitQueue, n: u32, deadline: Nanos) -> Acquire<'q> {
+        Acquire(Waiting::new(queue, n, deadline))
     }
 }
 
@@ -47,26 +47,26 @@ impl Future for Acquire<'_> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let n = self.0.slots;
-        self.0.poll(context, |line| line.pacer.try_acquire_many(n))
+        self.0.poll(context, |queue| queue.pacer.try_acquire_many(n))
     }
 }
 
-impl<L: Deref<Target = Line>> Waiting<L> {
+impl<Q: Deref<Target = WaitQueue>> Waiting<Q> {
     #[inline]
-    pub(crate) fn new(line: L, slots: u32, deadline: Nanos) -> Waiting<L> {
-        Waiting { line, slots, deadline, ticket: None, done: None }
+    pub(crate) fn new(queue: Q, slots: u32, deadline: Nanos) -> Waiting<Q> {
+        Waiting { queue, slots, deadline, ticket: None, done: None }
     }
 
     #[inline]
     pub(crate) fn poll(
         &mut self,
         context: &mut Context<'_>,
-        mut take: impl FnMut(&Line) -> Result<Grant, Refused>,
+        mut take: impl FnMut(&WaitQueue) -> Result<Grant, Refused>,
     ) -> Poll<Result<Grant, Refused>> {
         if self.done.is_some() || has_had_enough() {
             return self.pass(context)?.map(Ok);
         }
-        match take(&self.line) {
+        match take(&self.queue) {
             Ok(grant) => {
                 self.finish(Ok(grant));
                 // Builds the result a second time, because a copy of the stored result would cost more than the rest of
@@ -90,29 +90,29 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         &mut self,
         refused: Refused,
         context: &mut Context<'_>,
-        take: impl FnMut(&Line) -> Result<Grant, Refused>,
+        take: impl FnMut(&WaitQueue) -> Result<Grant, Refused>,
     ) -> Poll<Result<Grant, Refused>> {
-        self.stand_in_line(refused, context, take);
+        self.wait_in_queue(refused, context, take);
         self.done.map_or(Poll::Pending, Poll::Ready)
     }
 
-    fn stand_in_line(
+    fn wait_in_queue(
         &mut self,
         mut refused: Refused,
         context: &mut Context<'_>,
-        mut take: impl FnMut(&Line) -> Result<Grant, Refused>,
+        mut take: impl FnMut(&WaitQueue) -> Result<Grant, Refused>,
     ) {
         for _ in 0..TRIES {
             if self.is_final(refused) {
                 return self.finish(Err(refused));
             }
             let wish = Wish { slots: self.slots, deadline: self.deadline };
-            let Some(hold) = self.line.stand(&mut self.ticket, wish, context.waker()) else {
+            let Some(hold) = self.queue.enqueue(&mut self.ticket, wish, context.waker()) else {
                 HAD.with(|had| had.set(0));
                 return;
             };
             spin(hold);
-            match take(&self.line) {
+            match take(&self.queue) {
                 Ok(grant) => return self.finish(Ok(grant)),
                 Err(again) => refused = again,
             }
@@ -123,7 +123,7 @@ impl<L: Deref<Target = Line>> Waiting<L> {
     fn is_final(&self, refused: Refused) -> bool {
         match refused {
             Refused::NotUntil(due) => due > self.deadline,
-            Refused::Paused => self.line.pacer.now() >= self.deadline,
+            Refused::Paused => self.queue.pacer.now() >= self.deadline,
             _ => true,
         }
     }
@@ -132,17 +132,17 @@ impl<L: Deref<Target = Line>> Waiting<L> {
     fn finish(&mut self, done: Result<Grant, Refused>) {
         if self.ticket.is_some() {
             let started = done.as_ref().ok().map(|grant| grant.actual_start());
-            self.line.leave(&mut self.ticket, started);
+            self.queue.leave(&mut self.ticket, started);
         }
         self.done = Some(done);
     }
 }
 
-impl<L: Deref<Target = Line>> Drop for Waiting<L> {
+impl<Q: Deref<Target = WaitQueue>> Drop for Waiting<Q> {
     #[inline]
     fn drop(&mut self) {
         if self.ticket.is_some() {
-            self.line.leave(&mut self.ticket, None);
+            self.queue.leave(&mut self.ticket, None);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::AsyncPacer;
 use crate::acquire::{TRIES, has_had_enough, spin};
-use crate::line::Call;
 use crate::sync::HAD;
+use crate::wait_queue::ClaimKey;
 use nanopace::{Claim, Ended, Grant, Nanos, Refused};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -39,7 +39,7 @@ use std::task::{Context, Poll};
 pub struct AsyncClaim {
     claim: Claim<'static>,
     pacer: AsyncPacer,
-    call: Option<Call>,
+    key: Option<ClaimKey>,
 }
 
 impl AsyncPacer {
@@ -70,7 +70,7 @@ impl AsyncPacer {
     /// # }
     /// ```
     pub fn await_claim(&self, claim: Claim<'static>) -> AsyncClaim {
-        AsyncClaim { claim, pacer: self.clone(), call: None }
+        AsyncClaim { claim, pacer: self.clone(), key: None }
     }
 }
 
@@ -89,17 +89,17 @@ impl Future for AsyncClaim {
     type Output = Result<Grant, Refused>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let AsyncClaim { claim, pacer, call } = &mut *self;
+        let AsyncClaim { claim, pacer, key } = &mut *self;
         let tries = if has_had_enough() { 0 } else { TRIES };
         for _ in 0..tries {
             match claim.start() {
                 Err(Refused::NotUntil(_) | Refused::Paused) => {}
                 done => {
-                    pacer.0.forget(call, done.ok().map(Grant::actual_start));
+                    pacer.0.forget(key, done.ok().map(Grant::actual_start));
                     return Poll::Ready(done);
                 }
             }
-            let Some(hold) = pacer.0.keep(call, context.waker(), || claim.due()) else {
+            let Some(hold) = pacer.0.keep(key, context.waker(), || claim.due()) else {
                 HAD.with(|had| had.set(0));
                 return Poll::Pending;
             };
@@ -112,6 +112,6 @@ impl Future for AsyncClaim {
 
 impl Drop for AsyncClaim {
     fn drop(&mut self) {
-        self.pacer.0.forget(&mut self.call, None);
+        self.pacer.0.forget(&mut self.key, None);
     }
 }

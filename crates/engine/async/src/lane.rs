@@ -2,7 +2,7 @@
 
 use crate::AsyncPacer;
 use crate::acquire::Waiting;
-use crate::line::Line;
+use crate::wait_queue::WaitQueue;
 use nanopace::{Grant, Lane, Nanos, Pacer, Refused};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -83,7 +83,7 @@ impl AsyncLane {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct LaneAcquire<'l> {
-    waiting: Waiting<&'l Line>,
+    waiting: Waiting<&'l WaitQueue>,
     lane: &'l mut Lane,
 }
 

@@ -7,13 +7,13 @@ mod claim;
 #[cfg(feature = "pacer")]
 mod lane;
 #[cfg(feature = "pacer")]
-mod line;
-#[cfg(feature = "pacer")]
 mod pacer;
 #[cfg(feature = "pacer")]
 mod slots;
 mod sync;
 pub mod timer;
+#[cfg(feature = "pacer")]
+mod wait_queue;
 #[cfg(feature = "pacer")]
 mod waking;
 

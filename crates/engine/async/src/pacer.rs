@@ -1,8 +1,8 @@
 //! Provides a pacer for async tasks.
 
 use crate::acquire::Acquire;
-use crate::line::Line;
 use crate::timer::{self, Timer};
+use crate::wait_queue::WaitQueue;
 use nanopace::{Grant, Nanos, Pacer, Refused};
 use std::io;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use std::time::Duration;
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct AsyncPacer(pub(crate) Arc<Line>);
+pub struct AsyncPacer(pub(crate) Arc<WaitQueue>);
 
 impl AsyncPacer {
     /// Creates an `AsyncPacer` for `pacer`, with the [best](timer::best) timer for the caller's runtime. On Linux
@@ -49,12 +49,12 @@ impl AsyncPacer {
     /// # Errors
     /// Returns an error if the system cannot start another thread for the timer.
     pub fn new(pacer: Pacer) -> io::Result<AsyncPacer> {
-        Ok(AsyncPacer(Line::new(pacer, timer::best()?)))
+        Ok(AsyncPacer(WaitQueue::new(pacer, timer::best()?)))
     }
 
     /// Creates an `AsyncPacer` for `pacer` with the given timer.
     pub fn with_timer(pacer: Pacer, timer: impl Timer) -> AsyncPacer {
-        AsyncPacer(Line::new(pacer, Box::new(timer)))
+        AsyncPacer(WaitQueue::new(pacer, Box::new(timer)))
     }
 
     /// Completes with the next slot when the slot is due. The grant contains the lateness of the start.

@@ -2,7 +2,7 @@
 
 use crate::AsyncPacer;
 use crate::acquire::Waiting;
-use crate::line::Line;
+use crate::wait_queue::WaitQueue;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 use nanopace::{Grant, Nanos};
@@ -33,8 +33,8 @@ use std::task::{Context, Poll, ready};
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
 pub struct Slots {
-    line: Arc<Line>,
-    next: Option<Waiting<Arc<Line>>>,
+    queue: Arc<WaitQueue>,
+    next: Option<Waiting<Arc<WaitQueue>>>,
 }
 
 impl AsyncPacer {
@@ -47,7 +47,7 @@ impl AsyncPacer {
 
 impl Slots {
     pub(crate) fn new(pacer: AsyncPacer) -> Slots {
-        Slots { next: Some(waiting(&pacer.0)), line: pacer.0 }
+        Slots { next: Some(waiting(&pacer.0)), queue: pacer.0 }
     }
 }
 
@@ -56,14 +56,14 @@ impl Stream for Slots {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Grant>> {
         let Some(next) = &mut self.next else { return Poll::Ready(None) };
-        let grant = ready!(next.poll(context, |line| line.pacer.try_acquire())).ok();
-        self.next = grant.map(|_| waiting(&self.line));
+        let grant = ready!(next.poll(context, |queue| queue.pacer.try_acquire())).ok();
+        self.next = grant.map(|_| waiting(&self.queue));
         Poll::Ready(grant)
     }
 }
 
-fn waiting(line: &Arc<Line>) -> Waiting<Arc<Line>> {
-    Waiting::new(Arc::clone(line), 1, Nanos::MAX)
+fn waiting(queue: &Arc<WaitQueue>) -> Waiting<Arc<WaitQueue>> {
+    Waiting::new(Arc::clone(queue), 1, Nanos::MAX)
 }
 
 impl FusedStream for Slots {

@@ -45,7 +45,7 @@ impl Timer for ManualTimer {
 pub(crate) struct World {
     pub(crate) clock: ManualClock,
     pub(crate) pacer: Pacer,
-    pub(crate) line: AsyncPacer,
+    pub(crate) queue: AsyncPacer,
     timer: ManualTimer,
     pub(crate) rings: Cell<u32>,
 }
@@ -55,8 +55,8 @@ impl World {
         let clock = ManualClock::new();
         let pacer = build(Pacer::builder(rate(text)).clock(clock.clone())).build();
         let timer = ManualTimer { clock: clock.clone(), alarm: Arc::default() };
-        let line = AsyncPacer::with_timer(pacer.clone(), timer.clone());
-        World { clock, pacer, line, timer, rings: Cell::new(0) }
+        let queue = AsyncPacer::with_timer(pacer.clone(), timer.clone());
+        World { clock, pacer, queue, timer, rings: Cell::new(0) }
     }
 
     pub(crate) fn run_to(&self, end: Nanos, tasks: &mut [&mut dyn Run]) {

@@ -7,7 +7,7 @@ use nanopace_async::AsyncClaim;
 use std::time::Duration;
 
 fn waiting(world: &World, tasks: usize) -> Vec<Task<AsyncClaim>> {
-    (0..tasks).map(|_| Task::new(world.line.claim().unwrap())).collect()
+    (0..tasks).map(|_| Task::new(world.queue.claim().unwrap())).collect()
 }
 
 fn world(text: &str) -> World {
@@ -27,7 +27,7 @@ fn intended(task: &Task<AsyncClaim>) -> Option<Nanos> {
 #[test]
 fn a_claim_completes_when_it_is_due_and_not_before() {
     let world = world("10/s");
-    let mut task = Task::new(world.line.claim().unwrap());
+    let mut task = Task::new(world.queue.claim().unwrap());
     world.run_to(ms(100) - Duration::from_nanos(1), &mut [&mut task]);
     assert!(task.done.is_none());
     world.run_to(ms(100), &mut [&mut task]);
@@ -116,7 +116,7 @@ fn a_close_ends_claims() {
     world.pacer.close();
     world.run_to(ms(1), &mut all(&mut tasks));
     assert!(tasks.iter().all(|task| task.done == Some(Err(Refused::Closed))));
-    assert!(matches!(world.line.claim(), Err(Ended::Closed)));
+    assert!(matches!(world.queue.claim(), Err(Ended::Closed)));
     assert_eq!(world.pacer.ledger().granted, 1);
 }
 
@@ -136,7 +136,7 @@ fn a_claim_that_moves_to_after_the_end_returns_finished() {
 fn a_claim_that_has_completed_returns_the_same_again_and_holds_nothing() {
     let world = world("10/s");
     world.clock.set(ms(100));
-    let mut claim = world.line.claim().unwrap();
+    let mut claim = world.queue.claim().unwrap();
     assert_eq!(claim.due(), Ok(ms(100)));
     let grant = poll_once(&mut claim).unwrap();
     world.clock.set(ms(150));
@@ -146,21 +146,21 @@ fn a_claim_that_has_completed_returns_the_same_again_and_holds_nothing() {
 }
 
 #[test]
-fn claims_and_tasks_in_line_wait_side_by_side() {
+fn claims_and_queued_tasks_wait_side_by_side() {
     let world = world("1k/s");
-    let (line, mut claims) = (world.line.clone(), Vec::new());
-    let mut in_line: Vec<_> = (0..10).map(|_| Task::new(line.acquire())).collect();
-    for task in &mut in_line {
+    let (queue, mut claims) = (world.queue.clone(), Vec::new());
+    let mut queued: Vec<_> = (0..10).map(|_| Task::new(queue.acquire())).collect();
+    for task in &mut queued {
         task.run();
-        claims.push(Task::new(line.claim().unwrap()));
+        claims.push(Task::new(queue.claim().unwrap()));
     }
     for until in 1..=20 {
         let mut tasks = all(&mut claims);
-        tasks.extend(in_line.iter_mut().map(|task| task as &mut dyn Run));
+        tasks.extend(queued.iter_mut().map(|task| task as &mut dyn Run));
         world.run_to(ms(until), &mut tasks);
     }
     let claimed = claims.iter().filter_map(intended);
-    let acquired = in_line.iter().map(|task| task.done.unwrap().unwrap().intended_start());
+    let acquired = queued.iter().map(|task| task.done.unwrap().unwrap().intended_start());
     let mut starts: Vec<_> = claimed.chain(acquired).collect();
     starts.sort_unstable();
     assert_eq!(starts, (1..=20).map(ms).collect::<Vec<_>>());
@@ -170,17 +170,17 @@ fn claims_and_tasks_in_line_wait_side_by_side() {
 #[test]
 fn a_ring_that_is_under_way_is_not_forgotten() {
     let world = world("10/s");
-    let [first, mut early, mut late] = [(); 3].map(|()| Task::new(world.line.claim().unwrap()));
+    let [first, mut early, mut late] = [(); 3].map(|()| Task::new(world.queue.claim().unwrap()));
     drop(first); // gives back slot 1
-    let mut in_line = Task::new(world.line.acquire());
-    in_line.run();
+    let mut queued = Task::new(world.queue.acquire());
+    queued.run();
     world.clock.set(ms(150));
     early.run();
-    assert!(in_line.is_woken() && !early.is_woken());
-    in_line.run();
+    assert!(queued.is_woken() && !early.is_woken());
+    queued.run();
     world.clock.set(ms(250));
     late.run();
     assert!(early.is_woken() && !late.is_woken());
     world.run_to(ms(300), &mut [&mut early, &mut late]);
-    assert!(in_line.done.is_some() && early.done.is_some() && late.done.is_some());
+    assert!(queued.done.is_some() && early.done.is_some() && late.done.is_some());
 }

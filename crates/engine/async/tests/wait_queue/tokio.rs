@@ -29,14 +29,14 @@ fn rate(text: &str) -> Rate {
     text.parse().unwrap()
 }
 
-fn lines(pacer: &Pacer) -> [AsyncPacer; 2] {
+fn queues(pacer: &Pacer) -> [AsyncPacer; 2] {
     let own = AsyncPacer::new(pacer.clone()).unwrap();
     [own, AsyncPacer::with_timer(pacer.clone(), ThreadTimer::new().unwrap())]
 }
 
-fn start(line: &AsyncPacer) -> impl Future<Output = Result<Grant, Refused>> + 'static {
-    let line = line.clone();
-    async move { line.acquire().await }
+fn start(queue: &AsyncPacer) -> impl Future<Output = Result<Grant, Refused>> + 'static {
+    let queue = queue.clone();
+    async move { queue.acquire().await }
 }
 
 fn poll_once(acquire: &mut Acquire<'_>) -> Option<Result<Grant, Refused>> {
@@ -47,14 +47,14 @@ fn poll_once(acquire: &mut Acquire<'_>) -> Option<Result<Grant, Refused>> {
     }
 }
 
-async fn taken(line: &AsyncPacer, tasks: usize, each: usize) -> Vec<Grant> {
+async fn taken(queue: &AsyncPacer, tasks: usize, each: usize) -> Vec<Grant> {
     let mut set = JoinSet::new();
     for _ in 0..tasks {
-        let line = line.clone();
+        let queue = queue.clone();
         set.spawn(async move {
             let mut grants = Vec::new();
             for _ in 0..each {
-                grants.push(line.acquire().await.unwrap());
+                grants.push(queue.acquire().await.unwrap());
             }
             grants
         });
@@ -68,8 +68,8 @@ fn every_slot_goes_to_one_task_and_none_is_early() {
         for strictness in ["0", "1", "1.5"] {
             let strictness: Strictness = strictness.parse().unwrap();
             let pacer = Pacer::builder(rate("5k/s")).strictness(strictness).build();
-            for line in lines(&pacer) {
-                let grants = taken(&line, 8, 50).await;
+            for queue in queues(&pacer) {
+                let grants = taken(&queue, 8, 50).await;
                 let starts: BTreeSet<_> = grants.iter().map(|g| g.intended_start()).collect();
                 assert_eq!(starts.len(), 400);
                 assert!(grants.iter().all(|g| g.actual_start() >= g.intended_start()));
@@ -83,8 +83,8 @@ fn every_slot_goes_to_one_task_and_none_is_early() {
 fn the_rate_is_exact_with_inexact_timers() {
     in_each_runtime(async || {
         for hz in [1_000, 50_000] {
-            let line = AsyncPacer::new(Pacer::new(Rate::per_second(hz).unwrap())).unwrap();
-            let grants = taken(&line, 16, usize::try_from(hz).unwrap() / 16 / 5).await;
+            let queue = AsyncPacer::new(Pacer::new(Rate::per_second(hz).unwrap())).unwrap();
+            let grants = taken(&queue, 16, usize::try_from(hz).unwrap() / 16 / 5).await;
             let last = grants.iter().map(|grant| grant.intended_start()).max().unwrap();
             let first = grants.iter().map(|grant| grant.intended_start()).min().unwrap();
             let slots = u32::try_from(grants.len()).unwrap() - 1;
@@ -98,18 +98,18 @@ fn the_rate_is_exact_with_inexact_timers() {
 fn cancelled_tasks_take_nothing_and_strand_no_task() {
     in_each_runtime(async || {
         let pacer = Pacer::new(rate("2k/s"));
-        for line in lines(&pacer) {
+        for queue in queues(&pacer) {
             let before = pacer.ledger().granted;
             let mut set = JoinSet::new();
             for task in 0..8_u64 {
-                let line = line.clone();
+                let queue = queue.clone();
                 set.spawn(async move {
                     let mut had = 0_u64;
                     while had < 40 {
                         let patience = Duration::from_micros(100 + 150 * task);
-                        match tokio::time::timeout(patience, line.acquire()).await {
+                        match tokio::time::timeout(patience, queue.acquire()).await {
                             Ok(grant) => had += u64::from(grant.is_ok()),
-                            Err(_elapsed) => drop(line.acquire()),
+                            Err(_elapsed) => drop(queue.acquire()),
                         }
                     }
                     had
@@ -126,9 +126,9 @@ fn a_change_of_rate_reaches_a_task_that_waits_for_an_hour() {
     in_each_runtime(async || {
         for timer in 0..2 {
             let pacer = Pacer::new(rate("1/h"));
-            let line = lines(&pacer)[timer].clone();
-            line.acquire().await.unwrap();
-            let waiting = [(); 3].map(|()| tokio::spawn(start(&line)));
+            let queue = queues(&pacer)[timer].clone();
+            queue.acquire().await.unwrap();
+            let waiting = [(); 3].map(|()| tokio::spawn(start(&queue)));
             tokio::time::sleep(Duration::from_millis(20)).await;
             pacer.set_rate(rate("1k/s"));
             for task in waiting {
@@ -143,12 +143,12 @@ fn a_change_of_rate_reaches_a_task_that_waits_for_an_hour() {
 fn a_close_ends_all_that_wait_and_the_stream() {
     in_each_runtime(async || {
         let pacer = Pacer::builder(rate("1/h")).start_paused().build();
-        for line in lines(&pacer) {
-            assert_eq!(line.try_acquire(), Err(Refused::Paused));
+        for queue in queues(&pacer) {
+            assert_eq!(queue.try_acquire(), Err(Refused::Paused));
         }
-        let line = &lines(&pacer)[0];
-        let mut waiting: Vec<_> = (0..3).map(|_| tokio::spawn(start(line))).collect();
-        let stream = line.slots();
+        let queue = &queues(&pacer)[0];
+        let mut waiting: Vec<_> = (0..3).map(|_| tokio::spawn(start(queue))).collect();
+        let stream = queue.slots();
         let ended = tokio::spawn(async move { stream.count().await });
         tokio::time::sleep(Duration::from_millis(20)).await;
         pacer.close();
@@ -156,7 +156,7 @@ fn a_close_ends_all_that_wait_and_the_stream() {
             assert_eq!(task.await.unwrap(), Err(Refused::Closed));
         }
         assert_eq!(ended.await.unwrap(), 0);
-        assert_eq!(line.acquire().await, Err(Refused::Closed));
+        assert_eq!(queue.acquire().await, Err(Refused::Closed));
     });
 }
 
@@ -164,14 +164,14 @@ fn a_close_ends_all_that_wait_and_the_stream() {
 fn a_schedule_that_ends_ends_all_that_wait() {
     in_each_runtime(async || {
         let pacer = Pacer::builder(rate("10k/s")).slots(200).build();
-        for line in lines(&pacer) {
+        for queue in queues(&pacer) {
             let mut set = JoinSet::new();
             for _ in 0..8 {
-                let line = line.clone();
+                let queue = queue.clone();
                 set.spawn(async move {
                     let mut started = 0;
                     loop {
-                        match line.acquire().await {
+                        match queue.acquire().await {
                             Ok(_) => started += 1,
                             Err(refused) => return (started, refused),
                         }
@@ -180,7 +180,7 @@ fn a_schedule_that_ends_ends_all_that_wait() {
             }
             let ended = set.join_all().await;
             assert!(ended.iter().all(|&(_, refused)| refused == Refused::Finished));
-            assert_eq!(line.slots().count().await, 0);
+            assert_eq!(queue.slots().count().await, 0);
         }
         assert_eq!(pacer.ledger().granted, 200);
     });
@@ -192,14 +192,14 @@ fn the_other_branches_of_a_select_are_not_starved() {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
         clock.advance(Duration::from_secs(3_600));
-        let line = AsyncPacer::new(pacer).unwrap();
+        let queue = AsyncPacer::new(pacer).unwrap();
         let other = tokio::spawn(async { tokio::task::yield_now().await });
         let mut other = pin!(other);
         let mut had = 0_u64;
         loop {
             tokio::select! {
                 biased;
-                grant = line.acquire() => had += u64::from(grant.is_ok()),
+                grant = queue.acquire() => had += u64::from(grant.is_ok()),
                 done = &mut other => { done.unwrap(); break; }
             }
             assert!(had < 1_000_000, "the other branch was never polled");
@@ -215,7 +215,7 @@ fn other_tasks_run_while_tasks_hold_on() {
         for runtime in runtimes() {
             runtime.block_on(async {
                 let pacer = Pacer::builder(rate(text)).strictness(strictness).build();
-                let line = AsyncPacer::new(pacer).unwrap();
+                let queue = AsyncPacer::new(pacer).unwrap();
                 let turns = Arc::new(AtomicU32::new(0));
                 let other = tokio::spawn({
                     let turns = Arc::clone(&turns);
@@ -227,7 +227,7 @@ fn other_tasks_run_while_tasks_hold_on() {
                     }
                 });
                 for _ in 0..STARTS {
-                    line.acquire().await.unwrap();
+                    queue.acquire().await.unwrap();
                 }
                 let turns = turns.load(Ordering::Relaxed);
                 assert!(turns >= STARTS / 66, "{text}: {turns} turns in {STARTS} starts");
@@ -242,9 +242,9 @@ fn a_task_that_waits_returns_when_the_last_slot_is_taken_elsewhere() {
     in_each_runtime(async || {
         for way in 0..3 {
             let pacer = Pacer::builder(rate("1/h")).slots(2).build();
-            let line = AsyncPacer::new(pacer.clone()).unwrap();
-            line.acquire().await.unwrap();
-            let waiting = tokio::spawn(start(&line));
+            let queue = AsyncPacer::new(pacer.clone()).unwrap();
+            queue.acquire().await.unwrap();
+            let waiting = tokio::spawn(start(&queue));
             tokio::time::sleep(Duration::from_millis(5)).await;
             let taken = match way {
                 0 => pacer.claim().ok(),
@@ -266,15 +266,15 @@ fn a_task_that_waits_returns_when_the_last_slot_is_taken_elsewhere() {
 fn a_deadline_that_cannot_be_met_is_reported_at_once_or_when_it_comes() {
     in_each_runtime(async || {
         let pacer = Pacer::new(rate("1/h"));
-        let line = AsyncPacer::new(pacer.clone()).unwrap();
-        line.acquire().await.unwrap();
+        let queue = AsyncPacer::new(pacer.clone()).unwrap();
+        queue.acquire().await.unwrap();
         let soon = Duration::from_millis(10);
-        assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
-        let leader = tokio::spawn(start(&line));
+        assert!(matches!(queue.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
+        let leader = tokio::spawn(start(&queue));
         tokio::time::sleep(soon).await;
-        assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
+        assert!(matches!(queue.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
         pacer.pause();
-        assert_eq!(line.acquire_timeout(soon).await, Err(Refused::Paused));
+        assert_eq!(queue.acquire_timeout(soon).await, Err(Refused::Paused));
         assert_eq!(pacer.ledger().granted, 1);
         leader.abort();
     });
@@ -299,15 +299,15 @@ fn rows_and_lanes_are_counted() {
 }
 
 #[test]
-fn lines_of_two_runtimes_and_threads_share_a_pacer() {
+fn queues_of_two_runtimes_and_threads_share_a_pacer() {
     let pacer = Pacer::new(rate("4k/s"));
     std::thread::scope(|scope| {
         for runtime in runtimes() {
             let pacer = pacer.clone();
             scope.spawn(move || {
                 runtime.block_on(async {
-                    let line = AsyncPacer::new(pacer).unwrap();
-                    assert_eq!(taken(&line, 4, 50).await.len(), 200);
+                    let queue = AsyncPacer::new(pacer).unwrap();
+                    assert_eq!(taken(&queue, 4, 50).await.len(), 200);
                 });
             });
         }
@@ -322,13 +322,13 @@ fn lines_of_two_runtimes_and_threads_share_a_pacer() {
 }
 
 #[test]
-fn a_line_outlives_the_runtime_of_its_timer() {
+fn a_queue_outlives_the_runtime_of_its_timer() {
     let pacer = Pacer::new(rate("1k/s"));
     let [first, second] = runtimes();
-    let line = first.block_on(async { AsyncPacer::new(pacer.clone()).unwrap() });
-    first.block_on(async { taken(&line, 2, 5).await });
+    let queue = first.block_on(async { AsyncPacer::new(pacer.clone()).unwrap() });
+    first.block_on(async { taken(&queue, 2, 5).await });
     drop(first);
-    second.block_on(async { taken(&line, 4, 25).await });
+    second.block_on(async { taken(&queue, 4, 25).await });
     assert_eq!(pacer.ledger().granted, 110);
 }
 
@@ -342,8 +342,8 @@ fn a_runtime_without_io_has_a_thread_for_a_timer() {
             assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);
             assert!(refused.to_string().contains("enable_io"), "{refused}");
         }
-        let line = AsyncPacer::new(Pacer::new(rate("1k/s"))).unwrap();
-        assert_eq!(taken(&line, 2, 5).await.len(), 10);
+        let queue = AsyncPacer::new(Pacer::new(rate("1k/s"))).unwrap();
+        assert_eq!(taken(&queue, 2, 5).await.len(), 10);
     });
 }
 
@@ -351,45 +351,45 @@ fn a_runtime_without_io_has_a_thread_for_a_timer() {
 fn a_future_that_is_not_polled_delays_no_other() {
     in_each_runtime(async || {
         let pacer = Pacer::new(rate("100/s"));
-        for line in lines(&pacer) {
+        for queue in queues(&pacer) {
             pacer.set_rate(rate("1/h"));
             while pacer.try_acquire().is_ok() {}
-            let mut kept = line.acquire();
+            let mut kept = queue.acquire();
             assert!(poll_once(&mut kept).is_none());
-            let mut forgotten = Box::new(line.acquire_timeout(Duration::from_secs(7_200)));
+            let mut forgotten = Box::new(queue.acquire_timeout(Duration::from_secs(7_200)));
             assert!(poll_once(&mut forgotten).is_none());
             std::mem::forget(forgotten);
             pacer.set_rate(rate("100/s"));
-            assert_eq!(taken(&line, 4, 2).await.len(), 8);
+            assert_eq!(taken(&queue, 4, 2).await.len(), 8);
 
             pacer.set_rate(rate("1/h"));
             while pacer.try_acquire().is_ok() {}
-            let waiting = tokio::spawn(start(&line));
-            let late = line.acquire_timeout(Duration::from_millis(20));
+            let waiting = tokio::spawn(start(&queue));
+            let late = queue.acquire_timeout(Duration::from_millis(20));
             assert!(matches!(late.await, Err(Refused::NotUntil(_))));
             pacer.set_rate(rate("100/s"));
             waiting.await.unwrap().unwrap();
             pacer.pause();
-            let late = line.acquire_timeout(Duration::from_millis(20));
+            let late = queue.acquire_timeout(Duration::from_millis(20));
             assert_eq!(late.await, Err(Refused::Paused));
             pacer.resume();
             drop(kept);
         }
-        let line = &lines(&pacer)[0];
+        let queue = &queues(&pacer)[0];
         pacer.set_rate(rate("1/h"));
         while pacer.try_acquire().is_ok() {}
-        let mut kept = line.acquire();
+        let mut kept = queue.acquire();
         assert!(poll_once(&mut kept).is_none());
-        let waiting = tokio::spawn(start(line));
+        let waiting = tokio::spawn(start(queue));
         tokio::time::sleep(Duration::from_millis(5)).await;
         pacer.close();
         assert_eq!(waiting.await.unwrap(), Err(Refused::Closed));
     });
 }
 
-fn polls_in_an_idle_line(line: &AsyncPacer, runtime: &Runtime) -> Arc<AtomicU32> {
+fn polls_in_an_idle_queue(queue: &AsyncPacer, runtime: &Runtime) -> Arc<AtomicU32> {
     let polls = Arc::new(AtomicU32::new(0));
-    let (counted, mut acquire) = (Arc::clone(&polls), Box::pin(start(line)));
+    let (counted, mut acquire) = (Arc::clone(&polls), Box::pin(start(queue)));
     drop(runtime.spawn(std::future::poll_fn(move |context| {
         counted.fetch_add(1, Ordering::Relaxed);
         acquire.as_mut().poll(context)
@@ -398,16 +398,16 @@ fn polls_in_an_idle_line(line: &AsyncPacer, runtime: &Runtime) -> Arc<AtomicU32>
 }
 
 #[test]
-fn an_idle_line_is_idle_when_a_deadline_is_over_and_when_its_runtime_has_ended() {
+fn an_idle_queue_is_idle_when_a_deadline_is_over_and_when_its_runtime_has_ended() {
     let [first, second] = runtimes();
     let pacer = Pacer::new(rate("1/h"));
     pacer.acquire().unwrap();
-    let line = first.block_on(async { AsyncPacer::new(pacer.clone()).unwrap() });
-    let polls = polls_in_an_idle_line(&line, &second);
-    let mut late = line.acquire_timeout(Duration::from_secs(7_200));
+    let queue = first.block_on(async { AsyncPacer::new(pacer.clone()).unwrap() });
+    let polls = polls_in_an_idle_queue(&queue, &second);
+    let mut late = queue.acquire_timeout(Duration::from_secs(7_200));
     assert!(poll_once(&mut late).is_none());
     pacer.pause();
-    let mut over = line.acquire_timeout(Duration::from_millis(10));
+    let mut over = queue.acquire_timeout(Duration::from_millis(10));
     assert!(poll_once(&mut over).is_none());
     std::thread::sleep(Duration::from_millis(60));
     drop(first);
@@ -416,7 +416,7 @@ fn an_idle_line_is_idle_when_a_deadline_is_over_and_when_its_runtime_has_ended()
     assert!(polled < 50, "{polled}");
     pacer.resume();
     pacer.set_rate(rate("1k/s"));
-    second.block_on(async { taken(&line, 2, 5).await });
+    second.block_on(async { taken(&queue, 2, 5).await });
 }
 
 #[test]
@@ -424,8 +424,8 @@ fn a_future_that_has_completed_returns_the_same_again() {
     let [runtime, _] = runtimes();
     runtime.block_on(async {
         let pacer = Pacer::new(rate("1k/s"));
-        let line = AsyncPacer::new(pacer.clone()).unwrap();
-        let mut acquire = line.acquire();
+        let queue = AsyncPacer::new(pacer.clone()).unwrap();
+        let mut acquire = queue.acquire();
         let grant = (&mut acquire).await;
         assert_eq!(acquire.await, grant);
         assert_eq!(pacer.ledger().granted, 1);
@@ -445,16 +445,16 @@ fn a_waker_that_panics_strands_no_task() {
     let [_, runtime] = runtimes();
     runtime.block_on(async {
         let pacer = Pacer::new(rate("1/h"));
-        let line = AsyncPacer::new(pacer.clone()).unwrap();
-        line.acquire().await.unwrap();
-        let before = tokio::spawn(start(&line));
+        let queue = AsyncPacer::new(pacer.clone()).unwrap();
+        queue.acquire().await.unwrap();
+        let before = tokio::spawn(start(&queue));
         tokio::time::sleep(Duration::from_millis(5)).await;
-        let mut bad = [(); 3].map(|()| Box::pin(start(&line)));
+        let mut bad = [(); 3].map(|()| Box::pin(start(&queue)));
         let waker = Waker::from(Arc::new(Panics));
         for bad in &mut bad {
             assert!(bad.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         }
-        let behind = tokio::spawn(start(&line));
+        let behind = tokio::spawn(start(&queue));
         tokio::time::sleep(Duration::from_millis(5)).await;
         pacer.close();
         assert_eq!(before.await.unwrap(), Err(Refused::Closed));
@@ -484,10 +484,10 @@ impl std::task::Wake for Tells {
 /// If the time per deadline grew with the number of deadlines, this test would be slow.
 #[test]
 fn thousands_of_deadlines_can_wait() {
-    let line = AsyncPacer::with_timer(Pacer::new(rate("1/h")), Counting::default());
-    let _ = poll_once(&mut line.acquire());
+    let queue = AsyncPacer::with_timer(Pacer::new(rate("1/h")), Counting::default());
+    let _ = poll_once(&mut queue.acquire());
     let hours = Duration::from_secs(36_000);
-    let mut all: Vec<_> = (0..20_000).map(|_| line.acquire_timeout(hours)).collect();
+    let mut all: Vec<_> = (0..20_000).map(|_| queue.acquire_timeout(hours)).collect();
     assert!(all.iter_mut().all(|one| poll_once(one).is_none()));
     drop(all);
 }
@@ -511,8 +511,8 @@ impl Timer for Hasty {
 fn a_timer_that_wakes_too_early_makes_no_start_early() {
     in_each_runtime(async || {
         let pacer = Pacer::new(rate("2k/s"));
-        let line = AsyncPacer::with_timer(pacer, Hasty);
-        let grants = taken(&line, 4, 25).await;
+        let queue = AsyncPacer::with_timer(pacer, Hasty);
+        let grants = taken(&queue, 4, 25).await;
         assert!(grants.iter().all(|grant| grant.actual_start() >= grant.intended_start()));
     });
 }
@@ -533,10 +533,10 @@ fn a_task_sleeps_between_slots_that_are_close() {
     let timer = Counting::default();
     let times_set = Arc::clone(&timer.0);
     let pacer = Pacer::builder(rate("100k/s")).clock(ManualClock::new()).build();
-    let line = AsyncPacer::with_timer(pacer, timer);
-    assert!(poll_once(&mut line.acquire()).is_some_and(|slot| slot.is_ok()));
+    let queue = AsyncPacer::with_timer(pacer, timer);
+    assert!(poll_once(&mut queue.acquire()).is_some_and(|slot| slot.is_ok()));
 
-    assert!(poll_once(&mut line.acquire()).is_none());
+    assert!(poll_once(&mut queue.acquire()).is_none());
     assert_eq!(times_set.load(Ordering::Relaxed), 1);
 }
 
@@ -544,7 +544,7 @@ fn a_task_sleeps_between_slots_that_are_close() {
 fn no_timer_is_set_while_the_pacer_is_paused() {
     let timer = Counting::default();
     let times_set = Arc::clone(&timer.0);
-    let line = AsyncPacer::with_timer(Pacer::builder(rate("1/s")).start_paused().build(), timer);
-    assert!(poll_once(&mut line.acquire()).is_none());
+    let queue = AsyncPacer::with_timer(Pacer::builder(rate("1/s")).start_paused().build(), timer);
+    assert!(poll_once(&mut queue.acquire()).is_none());
     assert_eq!(times_set.load(Ordering::Relaxed), 0);
 }

@@ -1,8 +1,7 @@
-//! Stores the waiting tasks, which of them have been called, and the line's measurements.
+//! Stores the waiting tasks, which of them are asleep, and the queue's measurements.
 //!
-//! A task *comes* when it is polled. If its slot is not due, the task then *stands* in the queue, *uncalled*. The line
-//! *calls* a task by waking it. A called task keeps its position. The first uncalled task *leads*. `line.rs` describes
-//! the bell.
+//! A task *comes* when it is polled. The first task that is asleep *leads*. `wait_queue.rs` describes tasks that are
+//! asleep or woken, and the bell.
 
 use crate::waking::{Holding, Waking};
 use nanopace::Nanos;
@@ -13,12 +12,12 @@ use std::time::Duration;
 const SET_COST_AT_FIRST: Duration = Duration::from_micros(5);
 
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct State {
     pub(super) waiting: BTreeMap<u64, Waiting>,
-    pub(super) uncalled: BTreeSet<u64>,
+    pub(super) asleep: BTreeSet<u64>,
     pub(super) deadlines: BTreeSet<(Nanos, u64)>,
     pub(super) rows: BTreeSet<(u32, u64)>,
-    pub(super) claims: BTreeMap<Call, Waker>,
+    pub(super) claims: BTreeMap<ClaimKey, Waker>,
     pub(super) last_ticket: u64,
     pub(super) is_watched: bool,
     pub(super) started: Nanos,
@@ -44,16 +43,16 @@ pub(crate) struct Wish {
 }
 
 /// The due time of a claim, and a unique number.
-pub(crate) type Call = (Nanos, u64);
+pub(crate) type ClaimKey = (Nanos, u64);
 
 #[derive(Debug)]
 pub(crate) struct Ticket(pub(super) u64);
 
-impl Queue {
-    pub(super) fn new() -> Queue {
-        Queue {
+impl State {
+    pub(super) fn new() -> State {
+        State {
             waiting: BTreeMap::new(),
-            uncalled: BTreeSet::new(),
+            asleep: BTreeSet::new(),
             deadlines: BTreeSet::new(),
             rows: BTreeSet::new(),
             claims: BTreeMap::new(),
@@ -69,15 +68,15 @@ impl Queue {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.uncalled.is_empty() && self.claims.is_empty()
+        self.asleep.is_empty() && self.claims.is_empty()
     }
 
     pub(super) fn waits_for_a_change(&self) -> bool {
-        self.alarm == Nanos::ZERO && self.uncalled.len() == self.waiting.len()
+        self.alarm == Nanos::ZERO && self.asleep.len() == self.waiting.len()
     }
 
     pub(super) fn waits_for_a_task(&self) -> bool {
-        !self.uncalled.is_empty() && self.uncalled.len() < self.waiting.len()
+        !self.asleep.is_empty() && self.asleep.len() < self.waiting.len()
     }
 
     pub(super) fn admit(&mut self) -> Ticket {
@@ -85,8 +84,8 @@ impl Queue {
         Ticket(self.last_ticket)
     }
 
-    pub(super) fn stand(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
-        self.uncalled.insert(number);
+    pub(super) fn enqueue(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
+        self.asleep.insert(number);
         if wish.deadline != Nanos::MAX {
             self.deadlines.insert((wish.deadline, number));
         }
@@ -103,12 +102,12 @@ impl Queue {
     }
 
     pub(super) fn remove(&mut self, number: u64) -> Option<Waker> {
-        self.mark_called(number);
+        self.mark_woken(number);
         self.waiting.remove(&number).map(|waiting| waiting.waker)
     }
 
-    pub(super) fn mark_called(&mut self, number: u64) -> Option<&Waiting> {
-        self.uncalled.remove(&number);
+    pub(super) fn mark_woken(&mut self, number: u64) -> Option<&Waiting> {
+        self.asleep.remove(&number);
         let waiting = self.waiting.get(&number)?;
         self.deadlines.remove(&(waiting.wish.deadline, number));
         self.rows.remove(&(waiting.wish.slots, number));
@@ -129,11 +128,11 @@ impl Queue {
     }
 
     pub(super) fn first_of_one(&self) -> Option<u64> {
-        self.uncalled.iter().copied().find(|&number| self.slots(number) <= 1)
+        self.asleep.iter().copied().find(|&number| self.slots(number) <= 1)
     }
 
     pub(super) fn leads(&self, number: u64) -> bool {
-        self.uncalled.first() == Some(&number)
+        self.asleep.first() == Some(&number)
     }
 
     pub(super) fn deadline(&self) -> Nanos {
