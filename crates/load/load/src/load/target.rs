@@ -204,15 +204,6 @@ pub trait Target: Send + Sync + 'static {
 }
 
 /// The result of a call that succeeded: its counts, such as bytes and items.
-///
-/// # Examples
-///
-/// ```
-/// use nanopace_load::Done;
-///
-/// let answered = Done::new().bytes(512, 80).items(3).status(200).label("read");
-/// # let _ = answered;
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use]
 pub struct Done {
