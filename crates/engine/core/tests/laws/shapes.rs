@@ -183,8 +183,8 @@ impl Wave {
         Wave { mean: &low + part(mean), harmonics, period, pi: pi() }
     }
 
-    /// Returns the count at `t = moment`, with [`BITS`] fraction bits: `mean * t`, plus `amplitude * period / (2 pi n)
-    /// * sin(2 pi n t / period)` for each harmonic `n`.
+    /// Returns the count at `t = moment`, with [`BITS`] fraction bits: `mean * t`, plus, for each harmonic `n`,
+    /// `amplitude * period / (2 pi n) * sin(2 pi n t / period)`.
     fn count_by(&self, moment: u64) -> BigInt {
         let even = &self.mean * whole(moment) * whole(BigInt::from(1) << BITS);
         let waved = (1_u32..).zip(&self.harmonics).map(|(n, amplitude)| {
