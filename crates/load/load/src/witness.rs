@@ -37,8 +37,8 @@ impl Witness {
     pub(crate) fn new(args: &WitnessArgs) -> anyhow::Result<Witness> {
         keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;
         let svg = ResultFile::optional("--svg", args.svg.as_deref())?;
-        let is_beside = svg.as_ref().is_some_and(ResultFile::is_stdout);
-        let output = Output::create(args.json.as_deref())?.beside(is_beside);
+        let is_taken = svg.as_ref().is_some_and(ResultFile::is_stdout);
+        let output = Output::create(args.json.as_deref())?.with_stdout_taken(is_taken);
         let interrupt = Interrupt::on_signals(1, || ())?;
         let recorder = Arc::new(Recorder::new(Limits {
             warmup: args.warmup,

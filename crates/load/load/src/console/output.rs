@@ -10,18 +10,18 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct Output {
     json: Option<ResultFile>,
-    is_beside: bool,
+    is_stdout_taken: bool,
 }
 
 impl Output {
     pub(crate) fn create(json: Option<&Path>) -> anyhow::Result<Output> {
         let json = ResultFile::optional("--json", json)?;
-        Ok(Output { is_beside: json.as_ref().is_some_and(ResultFile::is_stdout), json })
+        Ok(Output { is_stdout_taken: json.as_ref().is_some_and(ResultFile::is_stdout), json })
     }
 
     #[must_use]
-    pub(crate) fn beside(self, is_on_stdout: bool) -> Output {
-        Output { is_beside: self.is_beside || is_on_stdout, ..self }
+    pub(crate) fn with_stdout_taken(self, is_taken: bool) -> Output {
+        Output { is_stdout_taken: self.is_stdout_taken || is_taken, ..self }
     }
 
     pub(crate) fn write_json<T: Serialize>(&self, object: impl FnOnce() -> T) -> io::Result<()> {
@@ -33,7 +33,7 @@ impl Output {
 
     pub(crate) fn write_text(&self, text: &impl Display) -> io::Result<()> {
         let text = text.to_string();
-        let written = if self.is_beside {
+        let written = if self.is_stdout_taken {
             io::stderr().write_all(text.as_bytes())
         } else {
             let mut stdout = io::stdout();

@@ -86,7 +86,7 @@ fn place_of(path: &Path) -> io::Result<Place> {
         Ok(old) => old,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let path = destination(path)?;
-            beside(&path)?;
+            temporary_file(&path)?;
             return Ok(Place::Replaced(path));
         }
         // A file with this path cannot be created either, for example because its name is too long.
@@ -99,12 +99,12 @@ fn place_of(path: &Path) -> io::Result<Place> {
         return Ok(Place::Stream(file));
     }
     let path = destination(path)?;
-    let is_replaced = beside(&path).is_ok_and(|new| is_like(&new.file, &old));
+    let is_replaced = temporary_file(&path).is_ok_and(|new| is_like(&new.file, &old));
     Ok(if is_replaced { Place::Replaced(path) } else { Place::Old(file) })
 }
 
 fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut new = beside(path)?;
+    let mut new = temporary_file(path)?;
     write(&mut &new.file)?;
     if let Ok(old) = fs::metadata(path) {
         new.file.set_permissions(old.permissions())?;
@@ -133,7 +133,7 @@ const NAMES: u32 = 1_000;
 
 /// Creates a new file in the directory of `path`. If a file exists at `path`, only users who can read it can read the
 /// new file.
-fn beside(path: &Path) -> io::Result<NewFile> {
+fn temporary_file(path: &Path) -> io::Result<NewFile> {
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]

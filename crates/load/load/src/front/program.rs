@@ -41,8 +41,8 @@ const MORE: &str = "\
 --help lists all options; 'help' lists topics, such as rates, shapes and exit-codes.";
 
 enum Command<A: Args> {
-    Run(Box<Run<A>>),
-    Search(Search<A>),
+    Run(Box<RunCommand<A>>),
+    Search(SearchCommand<A>),
     Fleet(FleetCommand),
     Compare(CompareArgs),
     Merge(MergeArgs),
@@ -50,7 +50,7 @@ enum Command<A: Args> {
 }
 
 #[derive(Args)]
-struct Run<A: Args> {
+struct RunCommand<A: Args> {
     #[command(flatten)]
     own: A,
     #[command(flatten)]
@@ -58,7 +58,7 @@ struct Run<A: Args> {
 }
 
 #[derive(Args)]
-struct Search<A: Args> {
+struct SearchCommand<A: Args> {
     #[command(flatten)]
     own: A,
     #[command(flatten)]
@@ -140,10 +140,10 @@ where
     let target = |own: &A| make(own).map_err(|error| anyhow::Error::from_boxed(error.into()));
     match read(words) {
         Ok(Command::Run(run)) => {
-            let Run { own, load } = *run;
+            let RunCommand { own, load } = *run;
             job::run(Setup::new(load, &[], |_| target(&own)).map_err(refused)?)
         }
-        Ok(Command::Search(Search { own, search })) => {
+        Ok(Command::Search(SearchCommand { own, search })) => {
             job::search(Job::new(search, &[], |_| target(&own)).map_err(refused)?)
         }
         Ok(Command::Fleet(command)) => job::fleet(&command),
@@ -180,12 +180,12 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
         return Ok(Command::Print(without_secret(&config)));
     }
     match matches.subcommand() {
-        Some((SEARCH, search)) => Search::from_arg_matches(search).map(Command::Search),
+        Some((SEARCH, search)) => SearchCommand::from_arg_matches(search).map(Command::Search),
         Some((FLEET, fleet)) => FleetCommand::from_arg_matches(fleet).map(Command::Fleet),
         Some((COMPARE, files)) => CompareArgs::from_arg_matches(files).map(Command::Compare),
         Some((MERGE, files)) => MergeArgs::from_arg_matches(files).map(Command::Merge),
         run => {
-            let mut run: Run<A> = Run::from_arg_matches(run.map_or(&matches, |(_, run)| run))?;
+            let mut run = RunCommand::<A>::from_arg_matches(run.map_or(&matches, |(_, run)| run))?;
             run.load.settle(&definition, &matches);
             Ok(Command::Run(Box::new(run)))
         }
@@ -200,12 +200,12 @@ fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     // clap keeps the description of the group of options that was joined last, but the program needs the author's
     // description.
     let own = A::augment_args(new(RUN));
-    let run = Run::<A>::augment_args(new(RUN));
-    let search = Search::<A>::augment_args(new(SEARCH));
+    let run = RunCommand::<A>::augment_args(new(RUN));
+    let search = SearchCommand::<A>::augment_args(new(SEARCH));
     let fleet = FleetCommand::augment_subcommands(new(FLEET)).subcommand_required(true);
     let compare = CompareArgs::augment_args(new(COMPARE)).after_help(compare::HELP);
     let merge = MergeArgs::augment_args(new(MERGE)).after_help(merge::HELP);
-    let whole = Run::<A>::augment_args(new(name.as_deref().unwrap_or("load")));
+    let whole = RunCommand::<A>::augment_args(new(name.as_deref().unwrap_or("load")));
     let [whole, run, search] = [whole, run, search].map(|it| help::hide_rare(it, &own));
     whole
         .about(Resettable::from(own.get_about().cloned()))

@@ -120,23 +120,23 @@ fn check_is_like(baseline: &StoredRun, args: &RunArgs) -> anyhow::Result<()> {
     like.map_err(|why| anyhow!("{why}"))
 }
 
-pub(crate) fn beside<'a>(
+pub(crate) fn add_comparison<'a>(
     baseline: &StoredRun,
     demands: impl Iterator<Item = &'a Demand>,
     summary: &mut Summary,
 ) {
-    let beside = stored(summary)
+    let comparison = stored(summary)
         .and_then(|this| Comparison::new(slice::from_ref(baseline), slice::from_ref(&this)));
-    note(beside, demands, summary);
+    note(comparison, demands, summary);
 }
 
 pub(super) fn sides<'a>(demands: impl Iterator<Item = &'a Demand>, summary: &mut Summary) {
     let sides = [0, 1].map(|side| &*summary.loads[side].summary);
     let url = sides.map(|side| side.title.url.as_str()).join(" versus ");
     let [first, second] = sides.map(stored);
-    let beside = first.and_then(|first| Comparison::paired(&first, &second?));
+    let comparison = first.and_then(|first| Comparison::paired(&first, &second?));
     summary.title.url = url;
-    note(beside, demands, summary);
+    note(comparison, demands, summary);
 }
 
 fn stored(summary: &Summary) -> Result<StoredRun, String> {
@@ -146,20 +146,20 @@ fn stored(summary: &Summary) -> Result<StoredRun, String> {
 }
 
 fn note<'a>(
-    beside: Result<Comparison, String>,
+    comparison: Result<Comparison, String>,
     demands: impl Iterator<Item = &'a Demand>,
     summary: &mut Summary,
 ) {
     for demand in demands {
-        let missed = match &beside {
+        let missed = match &comparison {
             Ok(comparison) => demand.check(comparison),
             Err(_) => Some(format!("{demand} is unknown: the runs were not compared")),
         };
-        let row = beside.as_ref().ok().and_then(|comparison| demand.row(comparison));
+        let row = comparison.as_ref().ok().and_then(|comparison| demand.row(comparison));
         let value = row.map(difference).unwrap_or_default();
         summary.note(Required { text: format!("not {demand}"), value, missed });
     }
-    summary.beside = Some(beside);
+    summary.beside = Some(comparison);
 }
 
 pub(crate) fn read(path: &Path) -> anyhow::Result<StoredRun> {

@@ -20,7 +20,7 @@ pub(crate) struct ResultFiles {
 impl ResultFiles {
     pub(crate) fn create(args: &RunArgs) -> anyhow::Result<ResultFiles> {
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
-        let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
+        let output = Output::create(args.json.as_deref())?.with_stdout_taken(csv_on_stdout);
         let html = ResultFile::optional("--html", args.html.as_deref())?;
         let junit = ResultFile::optional("--junit", args.junit.as_deref())?;
         let summary = ResultFile::optional("--summary", args.summary.as_deref())?;

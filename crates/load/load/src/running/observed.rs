@@ -21,11 +21,11 @@ impl Observed {
         (watch, Observed { name, url, states })
     }
 
-    pub(crate) fn look(&self) -> (Option<&str>, ObservedState) {
+    pub(crate) fn snapshot(&self) -> (Option<&str>, ObservedState) {
         (self.name.as_deref(), self.states.borrow().clone())
     }
 }
 
-pub(crate) fn families<'run>(looks: &'run [(Option<&str>, ObservedState)]) -> Vec<Family<'run>> {
-    metrics::joined(looks.iter().map(|(name, state)| (*name, metrics::families(state))))
+pub(crate) fn families<'run>(states: &'run [(Option<&str>, ObservedState)]) -> Vec<Family<'run>> {
+    metrics::joined(states.iter().map(|(name, state)| (*name, metrics::families(state))))
 }

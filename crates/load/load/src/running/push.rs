@@ -91,10 +91,10 @@ impl Pusher {
     }
 
     async fn push(&mut self, again: Option<Duration>) {
-        let looks: Vec<_> = self.loads.iter().map(Observed::look).collect();
-        let starts = looks.iter().filter_map(|(_, state)| Some(state.snapshot()?.start));
+        let snapshots: Vec<_> = self.loads.iter().map(Observed::snapshot).collect();
+        let starts = snapshots.iter().filter_map(|(_, state)| Some(state.snapshot()?.start));
         let Some(start) = starts.min() else { return };
-        let message = Source::new(start).message(&families(&looks), SystemTime::now());
+        let message = Source::new(start).message(&families(&snapshots), SystemTime::now());
         let sent = self.collector.send(message).await;
         self.pushed.all += 1;
         if let Err(error) = sent {

@@ -14,12 +14,12 @@ use super::outputs::Outputs;
 use super::setup::Setup;
 use super::slow_requests;
 use super::steering::Steering;
+use super::workers::connection_slots::ConnectionSlots;
 use super::workers::cores::Core;
 use super::workers::realtime::Realtime;
 use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;
 use super::workers::threads::{LoadPart, PartThreads, Threads};
-use super::workers::turns::Turns;
 use crate::console::Progress;
 use crate::console::machine::Machine;
 use crate::judged::summary::{Summary, Title};
@@ -174,7 +174,8 @@ fn part(setup: &Setup, member: Option<&Member>, clock: &StdClock) -> anyhow::Res
     let connections = setup.connections();
     let (pacer, timeout) = (setup.pacer(member, clock)?, setup.args.timeout);
     setup.target.paced_by(&pacer);
-    let turns = setup.args.per_connection.map(|_| Turns::new(connections.iter().sum()));
+    let connection_slots =
+        setup.args.per_connection.map(|_| ConnectionSlots::new(connections.iter().sum()));
     let realtime = setup.args.realtime.then(Realtime::default);
     let shared = RunShared::new(pacer, timeout, &setup.first(&connections), setup.gives_up());
     for recorder in &shared.recorders {
@@ -182,7 +183,7 @@ fn part(setup: &Setup, member: Option<&Member>, clock: &StdClock) -> anyhow::Res
         recorder.poll_if_late(least_wait_to_poll(&setup.args));
     }
     let repeats = setup.repeats.clone();
-    let shared = Arc::new(RunShared { turns, realtime, repeats, ..shared });
+    let shared = Arc::new(RunShared { connection_slots, realtime, repeats, ..shared });
     setup.target.counted_by(Arc::new(StepRecorders::new(&shared.recorders, &connections)));
     Ok(LoadPart { target: Arc::clone(&setup.target), shared, connections })
 }
@@ -230,7 +231,7 @@ impl OpenLoad<'_> {
         }
         let run_end = controller.end();
         controller.wait_for_answers(messages, &threads);
-        shared.turns.iter().for_each(Turns::give_back);
+        shared.connection_slots.iter().for_each(ConnectionSlots::give_back);
         let title = title(setup, span.began);
         let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
         summary.note_own(member.map_or_else(|| setup.target.take_own_times(), Member::own_times));
@@ -243,7 +244,7 @@ impl OpenLoad<'_> {
         }
         let logged = logged.and(note_slots(setup, &shared, span.start, &mut summary));
         if let Some(baseline) = &setup.baseline {
-            compare::beside(baseline, setup.args.demands(), &mut summary);
+            compare::add_comparison(baseline, setup.args.demands(), &mut summary);
         }
         Ok(Ran { summary, logged, not_started: span.not_started() })
     }

@@ -23,7 +23,7 @@ struct Head {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct SlowRequest {
     slot: u64,
     /// The intended start, counted from the start of the schedule.
     intended_start_ns: u64,
@@ -94,7 +94,8 @@ pub(super) fn write(
         write_line(to, &Head { requests: slots.requests, seed })?;
         slots.slowest().try_for_each(|(slot, actual, operation)| {
             let request = target.request(slot).ok().flatten();
-            write_line(to, &Line { request, ..Line::new(slot, [start, actual], operation) })
+            let line = SlowRequest::new(slot, [start, actual], operation);
+            write_line(to, &SlowRequest { request, ..line })
         })
     })
 }
@@ -104,10 +105,10 @@ fn write_line(to: &mut dyn Write, line: &impl Serialize) -> io::Result<()> {
     to.write_all(b"\n")
 }
 
-impl Line {
-    fn new(slot: u64, [start, actual]: [Nanos; 2], operation: &Operation) -> Line {
+impl SlowRequest {
+    fn new(slot: u64, [start, actual]: [Nanos; 2], operation: &Operation) -> SlowRequest {
         let &Operation { intended_start, answer, .. } = operation;
-        Line {
+        SlowRequest {
             slot,
             intended_start_ns: nanos(intended_start - start),
             wait_ns: nanos(actual - intended_start),

@@ -4,6 +4,7 @@ pub(crate) mod any_backend;
 pub(crate) mod apart;
 mod backoff;
 mod blocking;
+pub(crate) mod connection_slots;
 pub(crate) mod cores;
 pub(crate) mod deadline;
 pub(crate) mod growth;
@@ -17,7 +18,6 @@ mod slots;
 pub(crate) mod span;
 pub(crate) mod thread_cpu;
 pub(crate) mod threads;
-pub(crate) mod turns;
 mod worker;
 mod worker_slots;
 

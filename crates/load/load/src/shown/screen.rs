@@ -5,13 +5,13 @@
 //! within a quarter of a second.
 
 mod breakdown;
-mod course;
 mod figures;
 mod footer;
 mod grid;
 mod layout;
 mod outcomes;
 mod picture;
+mod rate_chart;
 mod spread;
 #[cfg(test)]
 mod tests;

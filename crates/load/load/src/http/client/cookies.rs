@@ -10,14 +10,14 @@ const LONGEST: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(crate) struct Jar {
-    cookies: Vec<Kept>,
+    cookies: Vec<StoredCookie>,
     header: Vec<u8>,
     /// The earliest expiry time of the cookies, or `None` if no cookie expires.
     next_over: Option<SystemTime>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredCookie {
     name: Vec<u8>,
     value: Vec<u8>,
     over: Option<SystemTime>,
@@ -65,7 +65,7 @@ impl Jar {
         self.cookies.drain(..self.cookies.len().saturating_sub(MOST));
         self.next_over = self.cookies.iter().filter_map(|cookie| cookie.over).min();
         self.header.clear();
-        for Kept { name, value, .. } in &self.cookies {
+        for StoredCookie { name, value, .. } in &self.cookies {
             let end = if self.header.is_empty() { &b""[..] } else { b"; " };
             for part in [end, name, b"=", value] {
                 self.header.extend_from_slice(part);
@@ -79,7 +79,7 @@ impl Jar {
             (kept.value, kept.over) = (value, over);
             return;
         }
-        self.cookies.push(Kept { name: cookie.name.to_owned(), value, over });
+        self.cookies.push(StoredCookie { name: cookie.name.to_owned(), value, over });
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Done {
 }
 
 impl Tellings {
-    pub(crate) fn look(&mut self, results: &[NodeResults]) {
+    pub(crate) fn update(&mut self, results: &[NodeResults]) {
         for of in results {
             if let Ok((until, stats)) = Results::sum_from_bytes(&of.bytes) {
                 self.tell(of.number, until, stats);

@@ -122,12 +122,12 @@ impl Handlers {
     }
 
     fn state<'run>(&'run self, load: &'run Observed) -> State<'run> {
-        State::new(&load.url, &self.control, &load.look().1)
+        State::new(&load.url, &self.control, &load.snapshot().1)
     }
 
     fn metrics(&self, format: Format) -> Response<Full<Bytes>> {
-        let looks: Vec<_> = self.loads.iter().map(Observed::look).collect();
-        text_of(format.content_type(), exposition(&families(&looks), format))
+        let snapshots: Vec<_> = self.loads.iter().map(Observed::snapshot).collect();
+        text_of(format.content_type(), exposition(&families(&snapshots), format))
     }
 
     async fn order(

@@ -41,12 +41,12 @@ pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Res
     let id = first.run.id.clone();
     let mut without_run = 0;
     loop {
-        let look = look(control, &at.name, &mut tellings);
-        without_run = if matches!(look, Err(FleetError::NoRun)) { without_run + 1 } else { 0 };
-        let (text, is_over) = match look {
-            Ok(look) if look.status.run.id != id => return Ok(Ok(())),
-            Ok(look) if is_terminal => (look.to_string(), look.status.run.has_ended),
-            Ok(look) => (FleetLine(&look).to_string(), look.status.run.has_ended),
+        let view = view(control, &at.name, &mut tellings);
+        without_run = if matches!(view, Err(FleetError::NoRun)) { without_run + 1 } else { 0 };
+        let (text, is_over) = match view {
+            Ok(view) if view.status.run.id != id => return Ok(Ok(())),
+            Ok(view) if is_terminal => (view.to_string(), view.status.run.has_ended),
+            Ok(view) => (FleetLine(&view).to_string(), view.status.run.has_ended),
             Err(error) if without_run <= PATIENCE && may_pass(&error) => {
                 (format!("{:#}\n", at.told(error)), false)
             }
@@ -64,9 +64,9 @@ fn may_pass(error: &FleetError) -> bool {
     matches!(error, FleetError::Store(_) | FleetError::NoRun)
 }
 
-fn look(control: &Control, name: &str, tellings: &mut Tellings) -> Result<FleetView, FleetError> {
+fn view(control: &Control, name: &str, tellings: &mut Tellings) -> Result<FleetView, FleetError> {
     let status = status(control, name)?;
-    tellings.look(&control.results()?);
+    tellings.update(&control.results()?);
     Ok(FleetView { status, last: tellings.last(), all: tellings.all() })
 }
 

@@ -28,8 +28,8 @@ impl Places {
         keep_apart(outputs.map(|(option, file)| (option, file.as_deref())), [])?;
         let html = ResultFile::optional("--html", html.as_deref())?;
         let csv = ResultFile::optional("--csv", csv.as_deref())?;
-        let is_beside = csv.as_ref().is_some_and(ResultFile::is_stdout);
-        let output = Output::create(json.json.as_deref())?.beside(is_beside);
+        let is_taken = csv.as_ref().is_some_and(ResultFile::is_stdout);
+        let output = Output::create(json.json.as_deref())?.with_stdout_taken(is_taken);
         Ok(Places { output, html, csv })
     }
 

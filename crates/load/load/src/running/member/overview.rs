@@ -28,17 +28,17 @@ impl Overview {
         let control = Control::open(at.url(), &at.name)?;
         let view = Arc::new(Mutex::new(View::default()));
         let shown = Arc::downgrade(&view);
-        let look = move || {
+        let poll = move || {
             let mut tellings = Tellings::default();
             while let Some(view) = shown.upgrade() {
                 let is_wanted = locked(&view).is_wanted;
-                let text = if is_wanted { look(&control, &mut tellings) } else { Ok(None) };
+                let text = if is_wanted { read_text(&control, &mut tellings) } else { Ok(None) };
                 locked(&view).text = text.unwrap_or_default();
                 drop(view);
                 thread::sleep(LOOK);
             }
         };
-        thread::Builder::new().name("nanopace overview".into()).spawn(look)?;
+        thread::Builder::new().name("nanopace overview".into()).spawn(poll)?;
         Ok(Overview(view))
     }
 
@@ -49,9 +49,9 @@ impl Overview {
     }
 }
 
-fn look(control: &Control, tellings: &mut Tellings) -> Result<Option<String>, FleetError> {
+fn read_text(control: &Control, tellings: &mut Tellings) -> Result<Option<String>, FleetError> {
     let shape = control.status()?.shape.parse::<Shape>().ok();
-    tellings.look(&control.results()?);
+    tellings.update(&control.results()?);
     let last = tellings.last();
     Ok(last.zip(shape).map(|(last, shape)| Pace::of(&last, &shape).to_string()))
 }

@@ -1,10 +1,10 @@
 //! Defines the state that the threads of a run share.
 
+use super::connection_slots::ConnectionSlots;
 use super::pool::Pool;
 use super::realtime::Realtime;
 use super::span::RunSpan;
 use super::thread_cpu::LoadThreads;
-use super::turns::Turns;
 use crate::load::repeats::Repeats;
 use crate::running::measuring::recorder::Recorder;
 use nanopace::Pacer;
@@ -26,7 +26,7 @@ pub(crate) struct RunShared {
     pub(crate) ended: SetOnce<()>,
     pub(crate) give_up: watch::Sender<bool>,
     pub(crate) pool: Pool,
-    pub(crate) turns: Option<Turns>,
+    pub(crate) connection_slots: Option<ConnectionSlots>,
     pub(crate) realtime: Option<Realtime>,
     pub(crate) threads: LoadThreads,
     pub(crate) repeats: Option<Arc<Repeats>>,
@@ -49,7 +49,7 @@ impl RunShared {
             ended: SetOnce::new(),
             give_up: watch::Sender::new(false),
             pool: Pool::default(),
-            turns: None,
+            connection_slots: None,
             realtime: None,
             threads: LoadThreads::default(),
             repeats: None,

@@ -3,9 +3,9 @@
 
 mod blocking;
 mod closed;
+mod connection_slots;
 mod growing;
 mod held;
-mod turns;
 mod until;
 
 use crate::judged::advice::advice;

@@ -58,11 +58,11 @@ impl<T: Backend> Worker<T> {
     /// flight withholds no slots from other workers.
     pub(super) async fn work(&mut self) {
         let (shared, recorder) = (Arc::clone(&self.shared), Arc::clone(&self.recorder));
-        let turn = shared.turns.as_ref().map(|turns| (turns, self.index));
-        let ideal = turn.map_or(ALL, |_| recorder.split_connection());
+        let own = shared.connection_slots.as_ref().map(|slots| (slots, self.index));
+        let ideal = own.map_or(ALL, |_| recorder.split_connection());
         let span = shared.span.wait().await;
         let mut clock = None;
-        while let Ok((grant, now)) = next_slot(&self.line, turn, clock).await {
+        while let Ok((grant, now)) = next_slot(&self.line, own, clock).await {
             let intended_start = span.intended_start(grant, now);
             let slot = (grant.slot(), intended_start);
             let is_recorded = match span.admit(slot, now) {

@@ -1,22 +1,22 @@
 //! Takes the next slot for a worker: the next slot of the load, or the next slot of the worker's own connection.
 
-use super::turns::Turns;
+use super::connection_slots::ConnectionSlots;
 use nanopace::{Grant, Nanos, Refused};
 use nanopace_async::AsyncPacer;
 use std::future::poll_fn;
 use std::pin::pin;
 
-/// Returns the next slot and the time. If slots belong to connections, `turn` contains the slots of all connections,
+/// Returns the next slot and the time. If slots belong to connections, `own` contains the slots of all connections,
 /// and the number of the worker's connection. If there was no wait for the slot, the returned time may be `clock`,
 /// which was read just before.
 pub(super) async fn next_slot(
     line: &AsyncPacer,
-    turn: Option<(&Turns, usize)>,
+    own: Option<(&ConnectionSlots, usize)>,
     mut clock: Option<Nanos>,
 ) -> Result<(Grant, Nanos), Refused> {
-    let grant = if let Some((turns, connection)) = turn {
+    let grant = if let Some((slots, connection)) = own {
         clock = None;
-        line.await_claim(turns.claim(connection, line.pacer())?).await?
+        line.await_claim(slots.claim(connection, line.pacer())?).await?
     } else {
         let mut acquired = pin!(line.acquire());
         let acquired = poll_fn(|cx| {

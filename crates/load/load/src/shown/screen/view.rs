@@ -1,13 +1,13 @@
 //! Draws the whole view.
 
 use super::breakdown::draw_breakdown;
-use super::course::draw_course;
 use super::figures::{BAD, draw_figures, draw_progress};
 use super::footer;
 use super::grid::{Grid, Rect, Text, plain};
 use super::layout::{self, Part};
 use super::outcomes::draw_outcomes;
 use super::picture::Picture;
+use super::rate_chart::draw_rate_chart;
 use super::spread::draw_spread;
 use super::times::draw_times;
 use crate::shown::snapshot::Snapshot;
@@ -54,9 +54,9 @@ fn verdict(now: &Snapshot) -> Text {
 }
 
 fn draw_charts(grid: &mut Grid, area: Rect, picture: &Picture, now: &Snapshot) {
-    let mut course = |area| draw_course(grid, area, &picture.course, now.phase);
-    let Some([first, second]) = halves(area) else { return course(area) };
-    course(first);
+    let mut draw_rates = |area| draw_rate_chart(grid, area, &picture.course, now.phase);
+    let Some([first, second]) = halves(area) else { return draw_rates(area) };
+    draw_rates(first);
     draw_spread(grid, second, &now.recent.brief.response);
 }
 

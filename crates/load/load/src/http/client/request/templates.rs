@@ -2,7 +2,7 @@
 
 use super::body::{Content, LargeFile};
 use super::form::Piece;
-use super::parts::RequestParts;
+use super::request_parts::RequestParts;
 use super::targets::TargetSpec;
 use crate::http::template::values::{Values, fits_header, fits_json, fits_url};
 use crate::http::template::{Form, Names, Place, Template, is_one};

@@ -132,7 +132,7 @@ mod tests {
         let mut retained = RetainedResponse::default();
         retained.begin(Wanted { headers: true, body: true });
         retained.head(b"HTTP/1.1 201 Created\r\nlocation: /a/7\r\n\r\n");
-        retained.look(body.as_bytes());
+        retained.observe_body(body.as_bytes());
         retained
     }
 

@@ -54,7 +54,7 @@ impl ItemTimer {
         self.seen.first_byte.get_or_insert(self.now);
     }
 
-    pub(crate) fn look(&mut self, part: &[u8]) {
+    pub(crate) fn observe_body(&mut self, part: &[u8]) {
         for _ in 0..self.scanner.count(part) {
             self.seen.items.push(self.now);
         }
@@ -129,7 +129,7 @@ mod tests {
         for (after, part) in parts {
             clock.advance(Duration::from_millis(*after));
             timed.came();
-            timed.look(part.as_bytes());
+            timed.observe_body(part.as_bytes());
         }
         timed.end();
         streams.record(timed.seen(), at(2));

@@ -29,10 +29,10 @@ impl ResponseObserver {
         }
     }
 
-    pub(crate) fn look(&mut self, part: &[u8]) {
+    pub(crate) fn observe_body(&mut self, part: &[u8]) {
         match self {
-            ResponseObserver::ItemTimes(timed) => timed.look(part),
-            ResponseObserver::Retained(retained) => retained.look(part),
+            ResponseObserver::ItemTimes(timed) => timed.observe_body(part),
+            ResponseObserver::Retained(retained) => retained.observe_body(part),
         }
     }
 

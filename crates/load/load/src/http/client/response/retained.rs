@@ -60,7 +60,7 @@ impl RetainedResponse {
         }
     }
 
-    pub(crate) fn look(&mut self, part: &[u8]) {
+    pub(crate) fn observe_body(&mut self, part: &[u8]) {
         if !self.wanted.body {
             return;
         }
@@ -86,8 +86,8 @@ mod tests {
         for (headers, body) in [(true, false), (false, true), (true, true)] {
             retained.begin(Wanted { headers, body });
             retained.head(head);
-            retained.look(b"a");
-            retained.look(b"b");
+            retained.observe_body(b"a");
+            retained.observe_body(b"b");
             let values: Vec<_> = retained.headers.get_all("x-a").iter().collect();
             assert_eq!(values.len(), if headers { 2 } else { 0 });
             assert_eq!(retained.body(), Some(if body { &b"ab"[..] } else { b"" }));
@@ -97,9 +97,9 @@ mod tests {
         let names = (0..40_000).map(|name| format!("{name:x}:\r\n")).collect::<Vec<_>>().concat();
         retained.head(format!("HTTP/1.1 200 OK\r\n{names}\r\n").as_bytes());
         assert!(retained.headers.contains_key("0") && retained.headers.len() < 40_000);
-        retained.look(&vec![b'x'; LONGEST_BODY]);
+        retained.observe_body(&vec![b'x'; LONGEST_BODY]);
         assert!(retained.body().is_some());
-        retained.look(b"x");
+        retained.observe_body(b"x");
         assert_eq!(retained.body(), None);
     }
 }

@@ -100,7 +100,7 @@ async fn whole(
                 if let (Some(observer), Some(content)) = (observer.as_deref_mut(), frame.data_ref())
                 {
                     observer.came();
-                    observer.look(content);
+                    observer.observe_body(content);
                 }
             }
             // If the server resets a stream with the error code NO_ERROR (0), hyper ends the body as if it were

@@ -48,7 +48,7 @@ impl Answer {
                     let is_content = body.is_content();
                     let taken = body.take(rest)?;
                     if let Some(observer) = observer.as_deref_mut().filter(|_| is_content) {
-                        observer.look(&rest[..taken]);
+                        observer.observe_body(&rest[..taken]);
                     }
                     taken
                 }

@@ -2,8 +2,8 @@
 
 use super::head::{ExpectedResponse, has_token, is_chunked};
 use crate::http::client::request::body::LargeFile;
-use crate::http::client::request::buffer::Common;
-use crate::http::client::request::parts::RequestParts;
+use crate::http::client::request::request_parts::RequestParts;
+use crate::http::client::request::requests::Common;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
 use std::fmt::Arguments;
 use std::io::Write;

@@ -2,8 +2,8 @@
 
 use crate::http::client::failure::Failure;
 use crate::http::client::request::body::Flow;
-use crate::http::client::request::buffer::{Common, authority};
-use crate::http::client::request::parts::RequestParts;
+use crate::http::client::request::request_parts::RequestParts;
+use crate::http::client::request::requests::{Common, authority};
 use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Uri, Version};
@@ -62,7 +62,7 @@ fn headers(parts: &RequestParts<'_>, common: &Common) -> HeaderMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::client::request::buffer::Requests;
+    use crate::http::client::request::requests::Requests;
     use crate::http::client::request::targets::TargetSpec;
     use hyper::body::Bytes;
     use hyper::header::USER_AGENT;

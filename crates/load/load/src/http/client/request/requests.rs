@@ -1,7 +1,7 @@
 //! Stores all requests of a run. A request without placeholders needs 16 bytes in addition to its text.
 
 use super::body::Content;
-use super::parts::RequestParts;
+use super::request_parts::RequestParts;
 use super::targets::TargetSpec;
 use super::templates::Templates;
 use hyper::body::Bytes;

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 
 #[derive(Debug)]
-pub(crate) struct Turns(Mutex<Claims>);
+pub(crate) struct ConnectionSlots(Mutex<Claims>);
 
 #[derive(Debug)]
 struct Claims {
@@ -18,10 +18,10 @@ struct Claims {
     of: Vec<VecDeque<Claim<'static>>>,
 }
 
-impl Turns {
-    pub(crate) fn new(connections: usize) -> Turns {
+impl ConnectionSlots {
+    pub(crate) fn new(connections: usize) -> ConnectionSlots {
         let of = (0..connections).map(|_| VecDeque::new()).collect();
-        Turns(Mutex::new(Claims { claimed: 0, of }))
+        ConnectionSlots(Mutex::new(Claims { claimed: 0, of }))
     }
 
     pub(super) fn claim(&self, index: usize, pacer: &Pacer) -> Result<Claim<'static>, Ended> {

@@ -18,7 +18,7 @@ const DISTANCE: u16 = 4;
 const BRAILLE: u32 = 0x2800;
 const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-pub(super) fn draw_course(grid: &mut Grid, area: Rect, spans: &[Span], phase: Phase) {
+pub(super) fn draw_rate_chart(grid: &mut Grid, area: Rect, spans: &[Span], phase: Phase) {
     let title = [
         plain("requests per second: "),
         plain("• requested").with(ASKED),
