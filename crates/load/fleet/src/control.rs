@@ -3,7 +3,7 @@
 use crate::error::FleetError;
 use crate::fleet::checked_name;
 use crate::load::{Load, head_frames};
-use crate::message::{Answer, NodeResults, Request, Run, State, Version};
+use crate::message::{Answer, FleetRun, NodeResults, Request, State, Version};
 use crate::slot_account::{self, Account, account};
 use crate::store::{RedisStore, Store};
 use nanopace::{Level, Rate, Shape};
@@ -71,7 +71,7 @@ pub struct RunStatus {
 }
 
 struct Now {
-    run: Run,
+    run: FleetRun,
     load: Load,
     elapsed_ns: u64,
 }
@@ -258,7 +258,7 @@ impl Control {
 
     /// Waits until a node knows `version`, so that the version survives a loss of the store's data. Returns `false` if
     /// the store lost the version before a node knew it. `before` is the run without the version.
-    fn is_heard(&self, before: &Run, version: &Version) -> Result<bool, FleetError> {
+    fn is_heard(&self, before: &FleetRun, version: &Version) -> Result<bool, FleetError> {
         let began = Instant::now();
         while began.elapsed() < HEARD_IN {
             thread::sleep(LOOK);
@@ -273,7 +273,7 @@ impl Control {
 
     /// Returns `Some(true)` if a node knows the version, `None` if only the store has it, and `Some(false)` if the
     /// store has lost it.
-    fn is_known(&self, before: &Run, version: &Version) -> Result<Option<bool>, FleetError> {
+    fn is_known(&self, before: &FleetRun, version: &Version) -> Result<Option<bool>, FleetError> {
         let run = self.now()?.run;
         if run.id != before.id {
             return Err(FleetError::Replaced);
@@ -318,6 +318,6 @@ fn paused() -> Shape {
     Shape::constant(Level::ZERO)
 }
 
-fn left(run: &Run) -> Option<u64> {
+fn left(run: &FleetRun) -> Option<u64> {
     run.roster.nodes.is_empty().then_some(run.left)
 }

@@ -13,7 +13,7 @@ use crate::error::FleetError;
 use crate::frame_window::{FrameWindow, Stage};
 use crate::frames::{Frames, LEAD};
 use crate::load::Load;
-use crate::message::{Portion, Request, Run};
+use crate::message::{FleetRun, Portion, Request};
 use crate::progress::Progress;
 use crate::round_trips::RoundTrips;
 use crate::store_outage::StoreOutage;
@@ -41,7 +41,7 @@ const MISSED_NS: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Core {
     node: NodeId,
-    run: Run,
+    run: FleetRun,
     load: Load,
     book: FrameWindow,
     unclaimed: Unclaimed,
@@ -106,7 +106,7 @@ pub(crate) struct Update {
 impl Core {
     pub(crate) fn new(
         node: NodeId,
-        run: Run,
+        run: FleetRun,
         (blind, trips): (StoreOutage, RoundTrips),
         now: u64,
     ) -> Result<Core, FleetError> {
@@ -145,7 +145,7 @@ impl Core {
         })
     }
 
-    pub(crate) fn run(&self) -> &Run {
+    pub(crate) fn run(&self) -> &FleetRun {
         &self.run
     }
 

@@ -201,7 +201,7 @@ impl Driver {
             let (progress, is_late) = self.looked();
             let now = self.clock.now_ns();
             let asks = is_answered && Instant::now() < ends;
-            if asks && self.core.rests(now) {
+            if asks && self.core.must_wait(now) {
                 let _ = self.heard_next(); // no request is pending, so this is not a response
                 continue;
             }

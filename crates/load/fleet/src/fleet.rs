@@ -7,7 +7,7 @@ use crate::driver::Driver;
 use crate::error::FleetError;
 use crate::frames::{FRAME, Frames};
 use crate::load::{Load, head_frames};
-use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State};
+use crate::message::{Answer, FleetRun, Join, LoadText, Reply, Request, State};
 use crate::node::{Node, Shared};
 use crate::round_trips::RoundTrips;
 use crate::start_barrier::Waits;
@@ -240,7 +240,7 @@ impl Fleet {
     ) -> Result<(Option<LoadText>, Option<u64>), FleetError> {
         let Some(shape) = &self.shape else {
             let ends = match store.call(&Request::Look { node: None })?.answer {
-                Answer::Run(run) => Load::of(&Run { frames, ..*run })?.end(),
+                Answer::Run(run) => Load::of(&FleetRun { frames, ..*run })?.end(),
                 _ => None,
             };
             return Ok((None, ends));
@@ -257,7 +257,7 @@ impl Fleet {
         clock: &RunClock,
         samples: &mut Samples,
         waiting: &mut Waiting<impl FnMut(Waits) -> ControlFlow<()>>,
-    ) -> Result<(NodeId, Run), FleetError> {
+    ) -> Result<(NodeId, FleetRun), FleetError> {
         loop {
             if let Some(entered) = self.try_enter(store, clock, samples)? {
                 return Ok(entered);
@@ -271,7 +271,7 @@ impl Fleet {
         store: &mut RedisStore,
         clock: &RunClock,
         samples: &mut Samples,
-    ) -> Result<Option<(NodeId, Run)>, FleetError> {
+    ) -> Result<Option<(NodeId, FleetRun)>, FleetError> {
         let trip_ns = samples.best().round_trip_ns();
         let frames = Frames::sized(self.frame, Duration::from_nanos(trip_ns), self.nodes);
         let (load, ends) = self.load(store, frames)?;
@@ -304,7 +304,7 @@ impl Fleet {
         store: RedisStore,
         clock: RunClock,
         id: NodeId,
-        run: Run,
+        run: FleetRun,
         sample: Sample,
     ) -> Result<Node, FleetError> {
         let load = Load::of(&run)?;

@@ -2,7 +2,7 @@
 
 use crate::error::FleetError;
 use crate::frames::Frames;
-use crate::message::{Run, Version};
+use crate::message::{FleetRun, Version};
 use crate::track_ownership::TrackSet;
 use nanopace::driver::Lease;
 use nanopace::{Arrivals, Level, Shape, Shard};
@@ -35,7 +35,7 @@ impl Load {
         Load::with(frames, (arrivals.to_owned(), seed), parse(shape)?, None)
     }
 
-    pub(crate) fn of(run: &Run) -> Result<Load, FleetError> {
+    pub(crate) fn of(run: &FleetRun) -> Result<Load, FleetError> {
         let (first, changes) = run.versions.split_first().ok_or(FleetError::Damaged)?;
         let shape = first.shape.as_deref().ok_or(FleetError::Damaged)?;
         let first = Load::new(run.frames, &run.arrivals, run.seed, shape)?;

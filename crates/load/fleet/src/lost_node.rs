@@ -2,7 +2,7 @@
 
 use crate::frames::Frames;
 use crate::load::Load;
-use crate::message::{NodeText, Run, State};
+use crate::message::{FleetRun, NodeText, State};
 use crate::progress::Progress;
 
 /// A node that has reported no results, and that probably never will.
@@ -24,7 +24,7 @@ impl LostNode {
     /// Returns a node as a lost node. Returns `None` if the node has reported its results, or most likely will.
     pub(crate) fn of(
         text: &NodeText,
-        run: &Run,
+        run: &FleetRun,
         silent_us: u64,
         is_past: bool,
     ) -> Option<LostNode> {

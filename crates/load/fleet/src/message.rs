@@ -39,7 +39,7 @@ pub(crate) enum Request {
     /// that may have been open before the loss cannot be claimed afterwards.
     Restore {
         node: NodeId,
-        run: Box<Run>,
+        run: Box<FleetRun>,
     },
     /// Adds a new version of the load after the `known` versions.
     Change {
@@ -114,7 +114,7 @@ pub(crate) struct Claim {
     /// data.
     pub(crate) answered: u64,
     pub(crate) epoch: u64,
-    /// The [`lead`](Run::lead) that this node needs because of its round-trip time.
+    /// The [`lead`](FleetRun::lead) that this node needs because of its round-trip time.
     pub(crate) lead: u64,
     /// The time of the run at which the claim expires. If the claim arrives later, the store grants nothing, because
     /// the response might be too late.
@@ -165,7 +165,7 @@ pub(crate) enum State {
 
 /// The store's data about a run, except the owners of tracks and the reports of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct FleetRun {
     pub(crate) id: String,
     pub(crate) state: State,
     pub(crate) awaited: u32,
@@ -232,7 +232,7 @@ pub(crate) struct Roster {
     pub(crate) nodes: Vec<NodeId>,
 }
 
-impl Run {
+impl FleetRun {
     /// Returns whether a node that has been silent for this time counts as absent. After the start of the run, the
     /// store's script removes silent nodes from the roster by the same rule.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
@@ -280,11 +280,11 @@ pub(crate) enum Answer {
     Gone,
     Other,
     Foreign(String),
-    Differs(Box<Run>),
-    Joined(NodeId, Box<Run>),
+    Differs(Box<FleetRun>),
+    Joined(NodeId, Box<FleetRun>),
     /// The node cannot join, and no new run can begin yet, as [`Waits::ForTheEnd`] describes.
     Ending,
-    Run(Box<Run>),
+    Run(Box<FleetRun>),
     Nodes(Vec<NodeText>),
     Results(Vec<NodeResults>),
     /// The first frame whose owners are still known, and the owners of each chunk in a range.

@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::error::FleetError;
 use crate::load::Load;
-use crate::message::Run;
+use crate::message::FleetRun;
 use crate::progress::Progress;
 use crate::store_threads::{Command, ResultsThread, ThreadMessage};
 use nanopace::Pacer;
@@ -29,7 +29,7 @@ pub struct Node {
 }
 
 #[derive(Debug)]
-pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
+pub(crate) struct Shared(Mutex<(NodeStatus, FleetRun)>);
 
 /// The status of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,11 +64,11 @@ pub struct NodeStatus {
 }
 
 impl Shared {
-    pub(crate) fn new(run: &Run) -> Shared {
+    pub(crate) fn new(run: &FleetRun) -> Shared {
         Shared(Mutex::new((NodeStatus::default(), run.clone())))
     }
 
-    fn lock(&self) -> MutexGuard<'_, (NodeStatus, Run)> {
+    fn lock(&self) -> MutexGuard<'_, (NodeStatus, FleetRun)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

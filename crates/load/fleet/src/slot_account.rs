@@ -4,7 +4,7 @@
 use crate::error::FleetError;
 use crate::load::{Load, head_frames};
 use crate::lost_node::LostNode;
-use crate::message::{Answer, Counted, NodeText, Request, Run};
+use crate::message::{Answer, Counted, FleetRun, NodeText, Request};
 use crate::progress::Progress;
 use crate::store::{CHUNK, Store};
 use crate::track_ownership::{NodeId, Owners};
@@ -169,7 +169,7 @@ impl Account {
 /// Reads the account from the store. Returns `None` if more frames have been counted since `run` was read.
 pub(crate) fn account(
     store: &mut impl Store,
-    run: &Run,
+    run: &FleetRun,
     load: &mut Load,
     until: u64,
 ) -> Result<Option<Account>, FleetError> {
@@ -204,7 +204,7 @@ pub(crate) fn account(
     }))
 }
 
-fn span(run: &Run, load: &Load, until: u64) -> Duration {
+fn span(run: &FleetRun, load: &Load, until: u64) -> Duration {
     let begins = |frame| Duration::from_nanos(run.frames.begins(frame));
     let ends = load.shape().duration().unwrap_or(Duration::MAX);
     begins(until).min(ends).saturating_sub(begins(head_frames()))
@@ -226,7 +226,7 @@ fn add(owners: &Owners, load: &mut Load, tracks: u32, until: u64, owned: &mut Co
 fn of_node(
     text: &NodeText,
     claimed: u64,
-    (run, load, until): (&Run, &mut Load, u64),
+    (run, load, until): (&FleetRun, &mut Load, u64),
     now_us: i64,
 ) -> NodeAccount {
     let progress = Progress::read(&text.progress).unwrap_or_default();

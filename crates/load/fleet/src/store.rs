@@ -1,7 +1,5 @@
 //! Defines the store that nodes share, which is Redis or Valkey.
 
-#[cfg(test)]
-mod beside;
 #[cfg(feature = "redis")]
 mod place;
 #[cfg(test)]
@@ -13,7 +11,9 @@ mod redis;
 #[cfg(feature = "redis")]
 mod refusal;
 #[cfg(test)]
-mod rules;
+mod script_equality;
+#[cfg(test)]
+mod script_tests;
 #[cfg(feature = "redis")]
 mod scripts;
 #[cfg(feature = "redis")]

@@ -66,7 +66,7 @@ impl Core {
         self.request(now, is_late, progress)
     }
 
-    pub(crate) fn rests(&self, now: u64) -> bool {
+    pub(crate) fn must_wait(&self, now: u64) -> bool {
         let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
     }

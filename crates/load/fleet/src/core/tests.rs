@@ -11,7 +11,7 @@ const FRAME_NS: u64 = 20_000_000;
 /// Returns the core of the first of two nodes, one frame after the beginning of the run.
 pub(crate) fn core() -> Core {
     let version = Version::first("hold 1k/s 10s".to_owned());
-    let run = Run {
+    let run = FleetRun {
         id: "run".to_owned(),
         state: State::Running,
         awaited: 2,
@@ -548,7 +548,7 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
         _ => panic!("it claims"),
     };
     core.refuses_answer(now - FRAME_NS);
-    assert!(core.rests(now - 1) && !core.rests(now), "the node rests before it asks again");
+    assert!(core.must_wait(now - 1) && !core.must_wait(now), "the node waits before it asks");
     let claim = leaves_late(&mut core);
     assert_eq!(claim.asks, []);
     let answer = Answer::Claimed(claimed(&core));
@@ -611,7 +611,7 @@ fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
             let answer = Answer::Claimed(granted(&core, claim));
             core.hears_answer(&request, answer, trip_ns, now).unwrap();
             rounds += 1;
-            while core.rests(now) {
+            while core.must_wait(now) {
                 now += 1_000_000;
                 core.decide(now);
             }

@@ -6,7 +6,7 @@ use crate::clock::{Leader, RunClock, Sample, Samples};
 use crate::core::Core;
 use crate::driver::{LEAVES_IN, take_in};
 use crate::load::Load;
-use crate::message::{Answer, Request, Run, State};
+use crate::message::{Answer, FleetRun, Request, State};
 use crate::progress::Progress;
 use crate::round_trips::RoundTrips;
 use crate::store_outage::{StoreOutage, WhenBlind};
@@ -129,7 +129,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn look(&mut self, run: &Run, store_us: i64, blind: Duration) {
+    pub(super) fn observe_run(&mut self, run: &FleetRun, store_us: i64, blind: Duration) {
         let sample = self.sample(store_us);
         let Phase::Looking { node, samples } = &mut self.phase else { return };
         samples.add(sample);
@@ -196,7 +196,7 @@ impl Machine {
             return None;
         }
         let asks = self.asks_until.is_some_and(|until| now < until);
-        if asks && core.rests(now) {
+        if asks && core.must_wait(now) {
             return None;
         }
         if asks && let Some(request) = core.request_before_it_leaves(now, is_late, progress) {
@@ -257,7 +257,7 @@ impl Machine {
                 self.pacer.lease(update.frame, core.known(&update)) || update.may_begin_later;
             core.told(&update, is_taken);
         }
-        let is_next = self.asks_until.is_some() && !core.is_waiting() && !core.rests(now);
+        let is_next = self.asks_until.is_some() && !core.is_waiting() && !core.must_wait(now);
         if is_next { 0 } else { core.due(now).saturating_sub(now) }
     }
 

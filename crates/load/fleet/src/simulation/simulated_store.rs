@@ -1,7 +1,7 @@
 //! Simulates the store's server, which handles one request at a time while other requests wait in a queue.
 
 use super::setup::Setup;
-use crate::message::{Reply, Request, Run};
+use crate::message::{FleetRun, Reply, Request};
 use crate::store::Played;
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ impl SimulatedStore {
         (self.store.call(request, self.clock_us(begins)), self.free_ns)
     }
 
-    pub(super) fn run(&self, at_ns: u64) -> Option<Run> {
+    pub(super) fn run(&self, at_ns: u64) -> Option<FleetRun> {
         self.store.run(self.clock_us(at_ns))
     }
 

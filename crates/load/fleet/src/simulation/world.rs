@@ -10,7 +10,7 @@ use super::tally::Tally;
 use crate::error::FleetError;
 use crate::frames::Frames;
 use crate::load::{Load, head_frames};
-use crate::message::{Answer, Join, LoadText, Reply, Request, Run, State, Version};
+use crate::message::{Answer, FleetRun, Join, LoadText, Reply, Request, State, Version};
 use crate::slot_account::{Account, account};
 use crate::store::At;
 use std::time::Duration;
@@ -235,7 +235,7 @@ impl<'a> World<'a> {
             (Phase::Entering(_), Answer::Joined(id, _)) => node.joined(id, reply.now_us),
             (Phase::Entering(_), _) => node.sampled(reply.now_us),
             (Phase::Looking { .. }, Answer::Run(run)) => {
-                node.look(&run, reply.now_us, self.setup.blind);
+                node.observe_run(&run, reply.now_us, self.setup.blind);
                 if run.state == State::Running {
                     self.begin(&run);
                 }
@@ -247,7 +247,7 @@ impl<'a> World<'a> {
         self.rest(at_ns, machine);
     }
 
-    fn begin(&mut self, run: &Run) {
+    fn begin(&mut self, run: &FleetRun) {
         if self.begun.is_some() {
             return;
         }

@@ -4,7 +4,7 @@ mod data;
 
 use super::{Store, reading, scripts, writing};
 use crate::error::FleetError;
-use crate::message::{Answer, Reply, Request, Run};
+use crate::message::{Answer, FleetRun, Reply, Request};
 use data::Data;
 use mlua::{Function, Lua, String as Text, Table, Value as Said, Variadic};
 use redis::Value;
@@ -54,7 +54,7 @@ impl Played {
         self.lua.globals().set(name, table).expect("room");
     }
 
-    pub(crate) fn run(&self, now_us: i64) -> Option<Run> {
+    pub(crate) fn run(&self, now_us: i64) -> Option<FleetRun> {
         match self.call(&Request::Look { node: None }, now_us).answer {
             Answer::Run(run) => Some(*run),
             _ => None,

@@ -2,8 +2,8 @@
 
 use crate::frames::Frames;
 use crate::message::{
-    Answer, Claimed, Counted, NodeResults, NodeText, Others, Portion, Reply, Roster, Run, State,
-    Version,
+    Answer, Claimed, Counted, FleetRun, NodeResults, NodeText, Others, Portion, Reply, Roster,
+    State, Version,
 };
 use crate::track_ownership::{NodeId, Owners};
 use redis::{FromRedisValue, Value};
@@ -59,7 +59,7 @@ fn state(number: u64) -> State {
     }
 }
 
-fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)> {
+fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, FleetRun)> {
     let node = next::<NodeId>(values);
     let fields: Fields = next(values)?;
     let versions: Vec<String> = next(values)?;
@@ -70,7 +70,7 @@ fn run(values: &mut impl Iterator<Item = Value>) -> Option<(Option<NodeId>, Run)
         Some(heard) => list(heard)?,
         None => (1..=joined.try_into().ok()?).collect(),
     };
-    let run = Run {
+    let run = FleetRun {
         id: fields.get("id")?.clone(),
         state: state(number("state")?),
         awaited: number("awaited")?.try_into().ok()?,

@@ -1,7 +1,7 @@
 //! Converts requests into keys and arguments of the scripts.
 
 use super::CHUNK;
-use crate::message::{Ask, Counted, LoadText, Portion, Request, Run, State, Take, Version};
+use crate::message::{Ask, Counted, FleetRun, LoadText, Portion, Request, State, Take, Version};
 use crate::track_ownership::NodeId;
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl Text {
         self.arg(1).arg(version_text(&version)).arg(&load.arrivals).arg(load.seed);
     }
 
-    fn run(&mut self, run: &Run) {
+    fn run(&mut self, run: &FleetRun) {
         let state = match run.state {
             State::Waiting => 0,
             State::Running => 1,

@@ -8,13 +8,13 @@ type Bytes = Vec<u8>;
 #[derive(Debug, Default)]
 pub(super) struct Data {
     now_us: i64,
-    keys: BTreeMap<Bytes, Kept>,
+    keys: BTreeMap<Bytes, StoredValue>,
     /// The expiry times of keys, in microseconds of the store's clock.
     expires: BTreeMap<Bytes, i64>,
 }
 
 #[derive(Debug)]
-enum Kept {
+enum StoredValue {
     Hash(BTreeMap<Bytes, Bytes>),
     List(Vec<Bytes>),
     Text(Bytes),
@@ -64,15 +64,15 @@ impl Data {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let of = |kept: &Kept| match kept {
-            Kept::Hash(hash) => hash.iter().map(|(field, value)| field.len() + value.len()).sum(),
-            Kept::List(items) => items.iter().map(Vec::len).sum(),
-            Kept::Text(text) => text.len(),
+        let of = |kept: &StoredValue| match kept {
+            StoredValue::Hash(hash) => hash.iter().map(|(f, v)| f.len() + v.len()).sum(),
+            StoredValue::List(items) => items.iter().map(Vec::len).sum(),
+            StoredValue::Text(text) => text.len(),
         };
         self.keys.iter().map(|(key, kept)| key.len() + of(kept)).sum()
     }
 
-    fn kept(&mut self, key: &[u8], empty: Kept) -> &mut Kept {
+    fn kept(&mut self, key: &[u8], empty: StoredValue) -> &mut StoredValue {
         if !self.keys.contains_key(key) {
             self.expires.remove(key);
         }
@@ -80,22 +80,22 @@ impl Data {
     }
 
     fn hash(&mut self, key: &[u8]) -> &mut BTreeMap<Bytes, Bytes> {
-        match self.kept(key, Kept::Hash(BTreeMap::new())) {
-            Kept::Hash(hash) => hash,
+        match self.kept(key, StoredValue::Hash(BTreeMap::new())) {
+            StoredValue::Hash(hash) => hash,
             other => panic!("{other:?} is no hash"),
         }
     }
 
     fn list(&mut self, key: &[u8]) -> &mut Vec<Bytes> {
-        match self.kept(key, Kept::List(Vec::new())) {
-            Kept::List(list) => list,
+        match self.kept(key, StoredValue::List(Vec::new())) {
+            StoredValue::List(list) => list,
             other => panic!("{other:?} is no list"),
         }
     }
 
     fn text(&mut self, key: &[u8]) -> &mut Bytes {
-        match self.kept(key, Kept::Text(Vec::new())) {
-            Kept::Text(text) => text,
+        match self.kept(key, StoredValue::Text(Vec::new())) {
+            StoredValue::Text(text) => text,
             other => panic!("{other:?} is no text"),
         }
     }

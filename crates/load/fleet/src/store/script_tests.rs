@@ -5,8 +5,8 @@
 use super::Played;
 use crate::frames::Frames;
 use crate::message::{
-    Answer, Ask, Claim, Counted, Join, LoadText, NodeResults, Others, Portion, Request, Run, State,
-    Take,
+    Answer, Ask, Claim, Counted, FleetRun, Join, LoadText, NodeResults, Others, Portion, Request,
+    State, Take,
 };
 use crate::track_ownership::NodeId;
 
@@ -35,20 +35,20 @@ fn join_of(awaited: u32, store: &Played, shape: &str, now_us: i64) -> Answer {
     store.call(&Request::Join(join), now_us).answer
 }
 
-fn joined(store: &Played, shape: &str, now_us: i64) -> (NodeId, Run) {
+fn joined(store: &Played, shape: &str, now_us: i64) -> (NodeId, FleetRun) {
     match join(store, shape, now_us) {
         Answer::Joined(node, run) => (node, *run),
         other => panic!("{other:?}"),
     }
 }
 
-fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -> usize {
+fn claim(store: &Played, run: &FleetRun, (node, sequence): (NodeId, u64), ask: Ask) -> usize {
     claim_at(store, run, (node, sequence), ask, -2 * FRAME_US)
 }
 
 fn claim_at(
     store: &Played,
-    run: &Run,
+    run: &FleetRun,
     (node, sequence): (NodeId, u64),
     ask: Ask,
     after_us: i64,
@@ -253,7 +253,7 @@ fn one_node_is_the_last_of_a_run_however_often_they_ask() {
     }
 }
 
-fn count(store: &Played, run: &Run, from: u64, until: u64) -> Counted {
+fn count(store: &Played, run: &FleetRun, from: u64, until: u64) -> Counted {
     let firsts = (from..=until).map(|frame| frame * u64::from(TRACKS)).collect();
     let count = Request::Count { id: run.id.clone(), from, firsts };
     match store.call(&count, BEGIN_US + 1_000 * FRAME_US).answer {
@@ -302,7 +302,7 @@ fn counts_are_not_lost_when_the_run_is_filled_again() {
             }
             for until in order {
                 let counted = all.iter().find(|counted| counted.until == until).cloned();
-                let run = Run { counted: counted.unwrap_or_default(), ..run.clone() };
+                let run = FleetRun { counted: counted.unwrap_or_default(), ..run.clone() };
                 let restore = Request::Restore { node, run: Box::new(run) };
                 store.call(&restore, BEGIN_US + 1_000 * FRAME_US);
             }

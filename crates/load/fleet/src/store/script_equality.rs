@@ -2,7 +2,7 @@
 
 use crate::frames::Frames;
 use crate::message::{
-    Answer, Ask, Claim, Join, LoadText, Portion, Reply, Request, Run, Take, Version,
+    Answer, Ask, Claim, FleetRun, Join, LoadText, Portion, Reply, Request, Take, Version,
 };
 use crate::store::{Played, RedisStore, Store};
 use nanopace_services::{Product, Server};
@@ -27,7 +27,7 @@ impl Both {
         reply
     }
 
-    fn join(&mut self, shape: &str) -> (u16, Run) {
+    fn join(&mut self, shape: &str) -> (u16, FleetRun) {
         let (shape, arrivals) = (shape.to_owned(), "even".to_owned());
         let load = LoadText { shape, arrivals, seed: u64::MAX };
         let frames = Frames { frame_ns: 20_000_000, tracks: 5 };
@@ -40,7 +40,7 @@ impl Both {
         }
     }
 
-    fn claims(&mut self, run: &Run, takes: &[Take]) {
+    fn claims(&mut self, run: &FleetRun, takes: &[Take]) {
         for take in takes {
             self.sequence += 1;
             let node = 1 + (self.sequence % 2) as u16;
@@ -51,7 +51,7 @@ impl Both {
         }
     }
 
-    fn claim(&self, run: &Run, node: u16, asks: Vec<Ask>) -> Claim {
+    fn claim(&self, run: &FleetRun, node: u16, asks: Vec<Ask>) -> Claim {
         Claim {
             id: run.id.clone(),
             node,
@@ -69,12 +69,12 @@ impl Both {
         }
     }
 
-    fn frame(&mut self, run: &Run) -> u64 {
+    fn frame(&mut self, run: &FleetRun) -> u64 {
         let now_us = self.reply(&Request::Look { node: None }).now_us;
         run.frames.at(1_000 * (now_us - run.origin_us).unsigned_abs())
     }
 
-    fn now(&mut self, id: &str) -> Run {
+    fn now(&mut self, id: &str) -> FleetRun {
         match self.ask(&Request::Look { node: Some((id.to_owned(), 1)) }) {
             Answer::Run(run) => *run,
             other => panic!("{other:?}"),
@@ -134,7 +134,8 @@ fn a_run(both: &mut Both) {
     let known = both.now(&id);
     assert_eq!(known.versions.len(), 2);
     both.claims(&known, &takes);
-    both.ask(&Request::Restore { node, run: Box::new(Run { epoch: known.epoch + 1, ..known }) });
+    let run = Box::new(FleetRun { epoch: known.epoch + 1, ..known });
+    both.ask(&Request::Restore { node, run });
     let now = both.now(&id);
     assert!(
         matches!(both.ask(&Request::Owners { id: id.clone(), chunks: 0..3 }), Answer::Owners(_, all)
