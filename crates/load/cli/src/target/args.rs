@@ -73,7 +73,7 @@ mod tests {
 
     #[derive(Debug, Parser)]
     #[command(no_binary_name = true)]
-    struct Line {
+    struct CommandLine {
         #[arg(long)]
         url: Option<String>,
         #[arg(long)]
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn by_default_the_target_responds_ok_at_once() {
-        let Line { url, targets, target } = Line::try_parse_from([""; 0]).unwrap();
+        let CommandLine { url, targets, target } = CommandLine::try_parse_from([""; 0]).unwrap();
         let Behaviour { latency, stall, errors, body, tls, .. } = target.behaviour();
         assert_eq!((latency, errors), (TimeDistribution::default(), Share::default()));
         assert_eq!((url, targets, stall, body, tls), (None, None, None, 3, false));
@@ -100,15 +100,15 @@ mod tests {
             &["--target-body", "1024"],
             &["--target-seed", "7"],
         ] {
-            assert!(Line::try_parse_from(options).is_ok(), "{options:?}");
+            assert!(CommandLine::try_parse_from(options).is_ok(), "{options:?}");
             let beside_url = options.iter().chain(&["--url", "http://localhost/"]);
-            assert!(Line::try_parse_from(beside_url).is_err(), "{options:?}");
+            assert!(CommandLine::try_parse_from(beside_url).is_err(), "{options:?}");
         }
     }
 
     #[test]
     fn a_body_that_fills_the_memory_is_refused() {
-        assert!(Line::try_parse_from(["--target-body", "1073741824"]).is_ok());
-        assert!(Line::try_parse_from(["--target-body", "1073741825"]).is_err());
+        assert!(CommandLine::try_parse_from(["--target-body", "1073741824"]).is_ok());
+        assert!(CommandLine::try_parse_from(["--target-body", "1073741825"]).is_err());
     }
 }

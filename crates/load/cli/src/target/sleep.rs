@@ -19,11 +19,11 @@ const AGAIN: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 pub(super) struct Sleepers {
     numbers: AtomicU64,
-    line: Mutex<Line>,
+    queue: Mutex<TimerQueue>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct TimerQueue {
     timer: Box<dyn Timer>,
     ringer: Waker,
     waiting: BTreeMap<Place, Waker>,
@@ -33,12 +33,12 @@ type Place = (Instant, u64);
 
 impl Sleepers {
     pub(super) fn start() -> io::Result<Arc<Sleepers>> {
-        let line =
-            Line { timer: timer()?, ringer: Waker::noop().clone(), waiting: BTreeMap::new() };
-        let sleepers = Arc::new(Sleepers { numbers: AtomicU64::new(0), line: Mutex::new(line) });
+        let queue =
+            TimerQueue { timer: timer()?, ringer: Waker::noop().clone(), waiting: BTreeMap::new() };
+        let sleepers = Arc::new(Sleepers { numbers: AtomicU64::new(0), queue: Mutex::new(queue) });
         let ringer = Arc::clone(&sleepers);
         tokio::spawn(poll_fn(move |context| {
-            ringer.line().ring(context.waker());
+            ringer.queue().ring(context.waker());
             Poll::<()>::Pending
         }));
         Ok(sleepers)
@@ -57,12 +57,12 @@ impl Sleepers {
         }
     }
 
-    fn line(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, TimerQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Line {
+impl TimerQueue {
     fn ring(&mut self, ringer: &Waker) {
         self.ringer.clone_from(ringer);
         self.timer.went_off(ringer);
@@ -92,19 +92,19 @@ struct Sleeper<'a> {
 
 impl Sleeper<'_> {
     fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
-        let mut line = self.sleepers.line();
+        let mut queue = self.sleepers.queue();
         let left = self.place.0.saturating_duration_since(Instant::now());
         if left == Duration::ZERO {
             return Poll::Ready(());
         }
-        line.join(self.place, left, context.waker());
+        queue.join(self.place, left, context.waker());
         Poll::Pending
     }
 }
 
 impl Drop for Sleeper<'_> {
     fn drop(&mut self) {
-        self.sleepers.line().waiting.remove(&self.place);
+        self.sleepers.queue().waiting.remove(&self.place);
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
 
     impl Sleepers {
         pub(in super::super) fn waiting(&self) -> usize {
-            self.line().waiting.len()
+            self.queue().waiting.len()
         }
     }
 

@@ -22,6 +22,8 @@ mod idle;
 mod intervals;
 #[cfg(unix)]
 mod jobs;
+#[cfg(target_os = "linux")]
+mod kernel_timestamps;
 mod loads;
 mod merge;
 mod open_files;
@@ -40,8 +42,6 @@ mod several;
 mod shortages;
 mod slow;
 mod stalls;
-#[cfg(target_os = "linux")]
-mod stamped;
 mod steered;
 #[cfg(unix)]
 mod stopped;
