@@ -75,18 +75,19 @@ impl CountedLimit {
         let_in.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
     }
 
-    fn level(&self, now: Nanos) -> Option<Level> {
+    fn level(&self, now: Nanos) -> Option<UnpaidRequests> {
         let Law::Gcra { burst, .. } = self.limit.law else { return None };
         let free = self.limit.remaining(&self.state, now);
         match self.limit.peek(&self.state, now, free.saturating_add(1)) {
             Err(Rejected::NotUntil(next)) => {
-                Some(Level::new(burst - free, (next - now).as_nanos(), interval_ns(&self.limit)))
+                let next_ns = (next - now).as_nanos();
+                Some(UnpaidRequests::new(burst - free, next_ns, interval_ns(&self.limit)))
             }
-            _ => Some(Level::default()),
+            _ => Some(UnpaidRequests::default()),
         }
     }
 
-    fn begin_with(&mut self, level: Level, counted: Vec<(Nanos, u64)>, now: Nanos) {
+    fn begin_with(&mut self, level: UnpaidRequests, counted: Vec<(Nanos, u64)>, now: Nanos) {
         let period = self.limit.quota().period();
         let recent: Vec<_> =
             counted.into_iter().filter(|(moment, _)| now - *moment < period).collect();
@@ -196,17 +197,17 @@ fn interval_ns(limit: &Limit) -> u64 {
 
 /// The number of requests of a GCRA limit that are not paid off yet, in units of 2^-32 requests, rounded up.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Level(u128);
+struct UnpaidRequests(u128);
 
-impl Level {
+impl UnpaidRequests {
     /// Returns the level of `requests` unpaid requests, of which the first will be paid off `next_ns` from now.
-    fn new(requests: u64, next_ns: u128, interval_ns: u64) -> Level {
+    fn new(requests: u64, next_ns: u128, interval_ns: u64) -> UnpaidRequests {
         let unpaid = (next_ns << 32).div_ceil(u128::from(interval_ns)).min(1 << 32);
-        Level((u128::from(requests - 1) << 32) + unpaid)
+        UnpaidRequests((u128::from(requests - 1) << 32) + unpaid)
     }
 
-    fn at_most(self, requests: u64) -> Level {
-        self.min(Level(u128::from(requests) << 32))
+    fn at_most(self, requests: u64) -> UnpaidRequests {
+        self.min(UnpaidRequests(u128::from(requests) << 32))
     }
 
     fn requests(self) -> u64 {

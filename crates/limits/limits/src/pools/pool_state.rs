@@ -31,7 +31,7 @@ pub(crate) type Answer = Result<Nanos, AcquireError>;
 
 #[derive(Debug)]
 pub(crate) struct State {
-    level: Level,
+    level: PoolLevel,
     flow: Flow,
     ticks: Ticks,
     queue: VecDeque<Waiter>,
@@ -39,7 +39,7 @@ pub(crate) struct State {
 }
 
 #[derive(Clone, Debug)]
-struct Level {
+struct PoolLevel {
     pool: TokenPool,
     refilled: u128,
     /// The moment up to which the other fields are current.
@@ -59,7 +59,7 @@ impl Waiter {
     }
 }
 
-impl Level {
+impl PoolLevel {
     fn bring(&mut self, flow: &Flow, moment: Nanos) {
         let total = flow.brought_by(moment);
         let new = u64::try_from(total - self.refilled).expect("at most one token per nanosecond");
@@ -87,7 +87,7 @@ impl State {
         now: Nanos,
     ) -> Result<State, QuotaError> {
         Ok(State {
-            level: Level { pool, refilled: 0, latest: now },
+            level: PoolLevel { pool, refilled: 0, latest: now },
             flow: Flow::new(quota, now),
             ticks: Ticks::new(now, interval)?,
             queue: VecDeque::new(),
@@ -161,7 +161,7 @@ impl State {
     }
 
     /// Checks whether tokens are available. `is_free` is true if no caller waits for these tokens.
-    fn check(&self, level: &Level, is_free: bool, tokens: u64) -> Result<(), Rejected> {
+    fn check(&self, level: &PoolLevel, is_free: bool, tokens: u64) -> Result<(), Rejected> {
         match level.pool.active() {
             active if is_free && tokens <= active => Ok(()),
             _ if self.closed => Err(Rejected::NotUntil(Nanos::MAX)),
@@ -169,7 +169,7 @@ impl State {
         }
     }
 
-    fn refill_for(&self, level: &Level, tokens: u64) -> Nanos {
+    fn refill_for(&self, level: &PoolLevel, tokens: u64) -> Nanos {
         let total = level.refilled + level.pool.enough_for(tokens);
         let there = self.ticks.first_at_or_after(self.flow.moment_of(total));
         there.max(self.ticks.first_after(level.latest))
