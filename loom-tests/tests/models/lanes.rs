@@ -92,7 +92,7 @@ fn lanes_share_nothing() {
 }
 
 /// Threads: one that acquires two slots with a lane, so that the lane holds a third slot, then acquires again if the
-/// pacer is closed, and drops the lane; one that closes the pacer. Four slots are due. Edit: `Run::next` does not check
+/// pacer is closed, and drops the lane; one that closes the pacer. Four slots are due. Edit: `SlotRun::next` does not check
 /// the version.
 #[test]
 fn a_closed_lane_gives_back() {

@@ -1,7 +1,7 @@
 //! Provides one worker's handle to a pacer, which claims slots in runs.
 
 use crate::engine::Engine;
-use crate::timeline::{Attempt, Block, LaneRun, Pace, Run};
+use crate::timeline::{Attempt, Block, LaneRun, Pace, SlotRun};
 use crate::{Ended, Grant, Pacer, Refused};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Lane {
     pacer: Pacer,
-    run: Run,
+    run: SlotRun,
     /// The claimed slots of a schedule with uneven spacing. The block has slots only while the run has none.
     block: Option<Box<Block>>,
     taken: u64,
@@ -71,7 +71,7 @@ impl Pacer {
 impl Lane {
     pub(crate) fn new(pacer: Pacer) -> Lane {
         let held = pacer.0.timeline.lane();
-        Lane { pacer, run: Run::default(), block: None, taken: 0, held, pace: Pace::default() }
+        Lane { pacer, run: SlotRun::default(), block: None, taken: 0, held, pace: Pace::default() }
     }
 
     /// Claims the next slot, blocks until it may start, and returns the grant, as [`Pacer::acquire`] does.

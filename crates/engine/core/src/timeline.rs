@@ -68,7 +68,7 @@ pub(crate) use reading::Pace;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-pub(crate) use window::Run;
+pub(crate) use window::SlotRun;
 
 /// The maximum error of a slot's time on a published chord or parabola, by which the slot may start too early.
 const FIT_ERROR_NS: i64 = 1;

@@ -1,7 +1,7 @@
 //! Claims and starts slots without the lock in an open loop, where no start moves another slot.
 
 use super::attempt::AskLock;
-use super::window::{Run, Snapshot};
+use super::window::{SlotRun, Snapshot};
 use super::{Attempt, Claimed, EndedPause, LaneRun, Next, Pace, Plan, Timeline};
 use crate::position::{after, slots_between};
 use crate::release::Release;
@@ -116,7 +116,7 @@ impl Timeline {
         pace: Pace,
         lane: &LaneRun,
         clock: &dyn Clock,
-    ) -> Option<(Run, i64)> {
+    ) -> Option<(SlotRun, i64)> {
         let snapshot = self.published.snapshot()?;
         let now = self.reading(&snapshot, None, clock)?;
         let most = pace.allowance(now).max(1);

@@ -149,14 +149,14 @@ impl Snapshot {
     }
 
     /// All slots of the run must be due at the reading `now`.
-    pub(super) fn run(&self, start: u64, slots: u64, now: i64) -> Run {
+    pub(super) fn run(&self, start: u64, slots: u64, now: i64) -> SlotRun {
         let formula = Formula::of(&self.stretch.line);
         let step = SLOT << formula.pre;
         let next = start.wrapping_sub(self.stretch.line.position) << formula.pre;
         let end = next.wrapping_add(slots.wrapping_mul(step));
         let reading = Stamp::new(now.max(0).unsigned_abs());
         let (slot_bits, bend) = (step.trailing_zeros(), self.stretch.bend.cast_unsigned());
-        Run {
+        SlotRun {
             version: self.version,
             next,
             end,
@@ -173,7 +173,7 @@ impl Snapshot {
 
 /// Consecutive slots that are due at one reading. A lane grants them and reads no shared word except the version.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Run {
+pub(crate) struct SlotRun {
     /// The version of the schedule at which the slots have these times. No version of a schedule is zero.
     version: u64,
     /// The offset of the next slot from the anchor in ticks, shifted left by the formula's `pre`. `end` and `step`, the
@@ -191,7 +191,7 @@ pub(crate) struct Run {
     end_position: u64,
 }
 
-impl Run {
+impl SlotRun {
     #[inline]
     pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
         if self.next == self.end || version != self.version {
