@@ -3,14 +3,14 @@
 //! The crate is empty unless it is built with `--cfg loom`. See its README.
 
 #[cfg(loom)]
-mod beside;
+mod acquire_during;
 #[cfg(loom)]
 mod model;
 #[cfg(loom)]
 mod watched;
 
 #[cfg(loom)]
-pub use beside::{Told, beside};
+pub use acquire_during::{Acquired, acquire_during};
 #[cfg(loom)]
 pub use model::{
     HOUR, MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns,

@@ -2,8 +2,8 @@
 //! continues.
 
 use loom_tests::{
-    HOUR, MICRO, MILLI, SECOND, Told, Watched, assert_balanced, at, beside, drain, explore,
-    explore_less, paced, paced_by_shape, rate, shape, slots, span, spawn_with,
+    Acquired, HOUR, MICRO, MILLI, SECOND, Watched, acquire_during, assert_balanced, at, drain,
+    explore, explore_less, paced, paced_by_shape, rate, shape, slots, span, spawn_with,
 };
 use nanopace::{Ended, Pacer, Refused};
 
@@ -33,10 +33,10 @@ fn the_end_of_a_shape_reaches_every_watch() {
         let (_clock, pacer) = paced_by_shape("hold 1/h 2h");
         pacer.acquire().unwrap();
         let mut claim = None;
-        let Told { told, woken } = beside(&pacer, || claim = pacer.claim().ok());
-        match told {
+        let Acquired { result, woken } = acquire_during(&pacer, || claim = pacer.claim().ok());
+        match result {
             Err(Refused::NotUntil(due)) if due == at(HOUR) => assert!(woken),
-            told => assert_eq!(told, Err(Refused::Finished)),
+            result => assert_eq!(result, Err(Refused::Finished)),
         }
     });
 }
@@ -128,7 +128,7 @@ fn a_schedule_that_goes_on_reaches_every_watch() {
         clock.advance(span(2 * HOUR));
         // The end has woken the tasks that had set their watch before.
         assert_eq!(pacer.acquire(), Err(Ended::Finished));
-        let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1/h")));
-        assert!(woken || told != Err(Refused::Finished), "{told:?}");
+        let Acquired { result, woken } = acquire_during(&pacer, || pacer.set_rate(rate("1/h")));
+        assert!(woken || result != Err(Refused::Finished), "{result:?}");
     });
 }

@@ -1,6 +1,6 @@
 //! Models of watches. Every change must wake the tasks that wait with their own timers.
 
-use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, paced, rate};
+use loom_tests::{Acquired, HOUR, MILLI, acquire_during, at, explore, manual, paced, rate};
 use nanopace::Refused;
 
 /// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that sets the rate to
@@ -11,10 +11,10 @@ fn a_change_reaches_every_watch() {
     explore("a_change_reaches_every_watch", || {
         let (_clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
-        let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1k/s")));
-        match told {
+        let Acquired { result, woken } = acquire_during(&pacer, || pacer.set_rate(rate("1k/s")));
+        match result {
             Err(Refused::NotUntil(due)) if due == at(HOUR) => assert!(woken),
-            told => assert_eq!(told, Err(Refused::NotUntil(at(MILLI)))),
+            result => assert_eq!(result, Err(Refused::NotUntil(at(MILLI)))),
         }
     });
 }
@@ -26,8 +26,8 @@ fn a_close_reaches_every_watch() {
     explore("a_close_reaches_every_watch", || {
         let (_clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
-        let Told { told, woken } = beside(&pacer, || pacer.close());
-        assert!(woken || told == Err(Refused::Closed), "{told:?}");
+        let Acquired { result, woken } = acquire_during(&pacer, || pacer.close());
+        assert!(woken || result == Err(Refused::Closed), "{result:?}");
     });
 }
 
@@ -39,10 +39,10 @@ fn a_slot_that_comes_back_reaches_every_watch() {
         let (_clock, pacer) = paced("1/h");
         pacer.acquire().unwrap();
         let claim = pacer.claim().unwrap().into_owned();
-        let Told { told, woken } = beside(&pacer, || drop(claim));
-        match told {
+        let Acquired { result, woken } = acquire_during(&pacer, || drop(claim));
+        match result {
             Err(Refused::NotUntil(due)) if due == at(2 * HOUR) => assert!(woken),
-            told => assert_eq!(told, Err(Refused::NotUntil(at(HOUR)))),
+            result => assert_eq!(result, Err(Refused::NotUntil(at(HOUR)))),
         }
     });
 }
@@ -56,10 +56,10 @@ fn the_last_claim_reaches_every_watch() {
         let pacer = builder.slots(2).build();
         pacer.acquire().unwrap();
         let mut claim = None;
-        let Told { told, woken } = beside(&pacer, || claim = pacer.claim().ok());
-        match told {
+        let Acquired { result, woken } = acquire_during(&pacer, || claim = pacer.claim().ok());
+        match result {
             Err(Refused::NotUntil(due)) if due == at(HOUR) => assert!(woken),
-            told => assert_eq!(told, Err(Refused::Finished)),
+            result => assert_eq!(result, Err(Refused::Finished)),
         }
     });
 }

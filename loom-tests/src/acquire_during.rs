@@ -17,9 +17,9 @@ impl Wake for Flag {
 
 /// The observations of a task.
 #[derive(Debug)]
-pub struct Told {
+pub struct Acquired {
     /// The result of the task's `try_acquire`.
-    pub told: Result<Grant, Refused>,
+    pub result: Result<Grant, Refused>,
     /// Whether the task was woken before both threads had ended.
     pub woken: bool,
 }
@@ -28,16 +28,16 @@ pub struct Told {
 ///
 /// # Panics
 /// Panics if the task panics.
-pub fn beside(pacer: &Pacer, change: impl FnOnce()) -> Told {
+pub fn acquire_during(pacer: &Pacer, change: impl FnOnce()) -> Acquired {
     let flag = Arc::new(Flag(AtomicBool::new(false)));
     let waker = Waker::from(Arc::clone(&flag));
     let task = crate::spawn_with(pacer, move |pacer| {
         let watch = pacer.watch();
         watch.set(&waker);
-        let told = pacer.try_acquire();
-        (watch, told)
+        let result = pacer.try_acquire();
+        (watch, result)
     });
     change();
-    let (_watch, told) = task.join().unwrap();
-    Told { told, woken: flag.0.load(Relaxed) }
+    let (_watch, result) = task.join().unwrap();
+    Acquired { result, woken: flag.0.load(Relaxed) }
 }
