@@ -8,8 +8,6 @@ mod played;
 mod reading;
 #[cfg_attr(not(feature = "redis"), path = "store/no_redis.rs")]
 mod redis;
-#[cfg(feature = "redis")]
-mod refusal;
 #[cfg(test)]
 mod script_equality;
 #[cfg(test)]
