@@ -22,10 +22,16 @@ mod progress;
 pub(crate) mod refusal;
 mod result_file;
 pub(crate) mod secret;
-pub(crate) mod unreachable;
 
 pub(crate) use log_file::LogFile;
 pub(crate) use output::Output;
 pub(crate) use place::{is_stdout, keep_apart};
 pub(crate) use progress::Progress;
 pub(crate) use result_file::{ResultFile, cannot_write};
+
+use thiserror::Error;
+
+/// A server that cannot be reached. This error has its own exit status.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(crate) struct Unreachable(pub(crate) String);

@@ -10,8 +10,8 @@ mod template;
 pub(crate) mod time_distribution;
 
 use crate::console::Progress;
+use crate::console::Unreachable;
 use crate::console::panics::locked;
-use crate::console::unreachable::Unreachable;
 use crate::load::backend::{Backend, Steps};
 use crate::load::data;
 use crate::load::details::SetUp;

@@ -1,6 +1,6 @@
 //! Performs commands, writes their results to all outputs, and returns the exit status.
 
-use crate::console::unreachable::Unreachable;
+use crate::console::Unreachable;
 use crate::console::{cannot_write, interrupt};
 use crate::judged::summary::Summary;
 use crate::judged::whole::Whole;

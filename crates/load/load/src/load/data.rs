@@ -6,7 +6,6 @@
 pub(crate) mod args;
 mod csv;
 mod json_lines;
-mod lines;
 pub(crate) mod order;
 pub(crate) mod rows;
 pub(crate) mod table;

@@ -20,7 +20,6 @@ mod connections;
 mod guard;
 mod handlers;
 mod responses;
-mod route;
 mod server;
 mod state;
 

@@ -3,7 +3,7 @@
 use super::workers::any_backend::AnyBackend;
 use super::workers::guarded::panicked;
 use crate::console::Progress;
-use crate::console::unreachable::Unreachable;
+use crate::console::Unreachable;
 use crate::load::target::Failure;
 use std::sync::Arc;
 use std::{io, thread};

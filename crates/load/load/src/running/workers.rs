@@ -19,7 +19,6 @@ pub(crate) mod span;
 pub(crate) mod thread_cpu;
 pub(crate) mod threads;
 mod worker;
-mod worker_slots;
 
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,7 @@ use super::transport::http2::request::request as whole;
 use super::transport::kernel_delays::KernelDelays;
 use super::transport::pool::Pool;
 use super::transport::proxy;
-use crate::console::unreachable::Unreachable;
+use crate::console::Unreachable;
 use crate::http::client::request::request_parts::RequestParts;
 use crate::http::template::values::Values;
 use crate::http::template::{Place, Template, is_one};

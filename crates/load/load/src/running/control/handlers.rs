@@ -2,7 +2,6 @@
 
 use super::guard::Guard;
 use super::responses::{Refused, json, text_of};
-use super::route::Route;
 use super::state::{LoadsState, State};
 use crate::load::action::Action;
 use crate::running::message::Message;
@@ -10,8 +9,8 @@ use crate::running::observed::{Observed, families};
 use crate::shown::metrics::text::{Format, exposition};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes};
-use hyper::header::{ACCEPT, CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING};
-use hyper::{Request, Response, StatusCode};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use hyper::{Method, Request, Response, StatusCode};
 use nanopace::Shape;
 use percent_encoding::percent_decode_str;
 use std::error::Error;
@@ -43,6 +42,45 @@ pub(super) enum ControlRequest {
     Metrics(Format),
     /// A command for the load with this index, or for all loads.
     Order(Option<usize>, Action),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    Status,
+    Metrics,
+    Rate,
+    Shape,
+    Pause,
+    Resume,
+    Stop,
+}
+
+const ROUTES: [(&str, &str, Route); 7] = [
+    ("/status", GET_OR_HEAD, Route::Status),
+    ("/metrics", GET_OR_HEAD, Route::Metrics),
+    ("/rate", "PUT", Route::Rate),
+    ("/shape", "PUT", Route::Shape),
+    ("/pause", "POST", Route::Pause),
+    ("/resume", "POST", Route::Resume),
+    ("/stop", "POST", Route::Stop),
+];
+
+const GET_OR_HEAD: &str = "GET, HEAD";
+
+impl Route {
+    fn of(method: &Method, path: &str) -> Result<Route, Refused> {
+        let known = ROUTES.into_iter().find(|(known, ..)| *known == path);
+        let (path, allowed, route) = known.ok_or_else(|| {
+            let all = ROUTES.map(|(path, ..)| path).join(" ");
+            Refused::new(StatusCode::NOT_FOUND, format!("unknown path: write one of {all}"))
+        })?;
+        if allowed.split(", ").any(|name| name == method.as_str()) {
+            return Ok(route);
+        }
+        let reason = format!("{path} accepts {}", allowed.replace(", ", " or "));
+        Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, reason)
+            .with(ALLOW, HeaderValue::from_static(allowed)))
+    }
 }
 
 impl Handlers {

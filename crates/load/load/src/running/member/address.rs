@@ -1,6 +1,6 @@
 //! Defines the address of a fleet's store, and describes errors about the store.
 
-use crate::console::unreachable::Unreachable;
+use crate::console::Unreachable;
 use anyhow::{Context, anyhow};
 use nanopace_fleet::FleetError;
 use std::env;

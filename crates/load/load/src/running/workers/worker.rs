@@ -1,11 +1,11 @@
 //! Implements workers: tasks that take a slot, make a call and record it, until there are no more slots.
 
 use super::backoff;
+use super::connection_slots::ConnectionSlots;
 use super::guarded::Guarded;
 use super::held::watched;
 use super::shared::RunShared;
 use super::span::Admission;
-use super::worker_slots::next_slot;
 use crate::load::backend::Backend;
 use crate::load::details::{Details, SetUp};
 use crate::load::kind::FailureKind;
@@ -13,8 +13,10 @@ use crate::load::target::{Done, Failure, Slot};
 use crate::results::operation::Answer;
 use crate::running::measuring::connections::ALL;
 use crate::running::measuring::recorder::Recorder;
-use nanopace::Nanos;
+use nanopace::{Grant, Nanos, Refused};
 use nanopace_async::AsyncPacer;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -138,4 +140,28 @@ pub(super) fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Fa
     let answer = Answer::new(sent, called);
     let details = Details { set_up: answer.details.set_up.or(set_up), ..answer.details };
     Answer { details, ..answer }
+}
+
+/// Returns the next slot of the load, or of the worker's own connection, and the time. If slots belong to connections, `own` contains the slots of all connections,
+/// and the number of the worker's connection. If there was no wait for the slot, the returned time may be `clock`,
+/// which was read just before.
+async fn next_slot(
+    line: &AsyncPacer,
+    own: Option<(&ConnectionSlots, usize)>,
+    mut clock: Option<Nanos>,
+) -> Result<(Grant, Nanos), Refused> {
+    let grant = if let Some((slots, connection)) = own {
+        clock = None;
+        line.await_claim(slots.claim(connection, line.pacer())?).await?
+    } else {
+        let mut acquired = pin!(line.acquire());
+        let acquired = poll_fn(|cx| {
+            let polled = acquired.as_mut().poll(cx);
+            clock = clock.filter(|_| polled.is_ready());
+            polled
+        });
+        acquired.await?
+    };
+    let now = clock.unwrap_or_else(|| line.pacer().now());
+    Ok((grant, now.max(grant.actual_start())))
 }

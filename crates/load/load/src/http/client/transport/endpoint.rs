@@ -4,7 +4,7 @@ use super::addresses::Addresses;
 use super::args::ConnectionArgs;
 use super::stamped_stream;
 use super::stream::Io;
-use crate::console::unreachable::Unreachable;
+use crate::console::Unreachable;
 use crate::http::client::failure::Failure;
 use crate::net::tls::Name;
 use anyhow::{Context, bail};
