@@ -7,6 +7,7 @@
 #![cfg_attr(not(feature = "http2"), expect(dead_code, reason = "only HTTP/2 uses some items"))]
 
 pub(crate) mod args;
+mod auth;
 mod connection;
 mod cookies;
 pub(crate) mod failure;

@@ -3,6 +3,7 @@
 mod sent_request;
 
 use super::args::{ClientArgs, Header};
+use super::auth;
 use super::cookies::Jar;
 use super::failure::Failure;
 use super::labels::Labels;
@@ -19,7 +20,6 @@ use super::transport::http1::request::{Lines, Outgoing, Written};
 use super::transport::http2::request::request as whole;
 use super::transport::kernel_delays::KernelDelays;
 use super::transport::pool::Pool;
-use super::transport::proxy;
 use crate::console::Unreachable;
 use crate::http::client::request::request_parts::RequestParts;
 use crate::http::template::values::Values;
@@ -500,14 +500,10 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
             given.append(name, value.clone());
         }
     }
-    if let Some(user) = &args.basic_auth {
-        given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));
-    }
     // The proxy cannot read the headers of requests with TLS, because they pass through a tunnel. Only requests without
     // TLS therefore contain the proxy's credentials.
     let proxy = args.connection.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
-    if let Some(user) = proxy.and_then(|proxy| proxy.user.as_ref()) {
-        given.append(PROXY_AUTHORIZATION, user.clone());
-    }
+    let proxy_user = proxy.and_then(|proxy| proxy.user.as_ref());
+    auth::add_to(&mut given, args.basic_auth.as_deref(), proxy_user);
     Ok(Common { url: url.clone(), is_to_proxy: proxy.is_some(), usual, given })
 }

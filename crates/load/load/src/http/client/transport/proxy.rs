@@ -2,10 +2,9 @@
 
 use super::http1::head::{ExpectedResponse, Head};
 use super::stream::Io;
+use crate::http::client::auth;
 use crate::http::client::failure::Failure;
 use crate::net::url;
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use hyper::header::HeaderValue;
 use percent_encoding::percent_decode_str;
 use std::str::FromStr;
@@ -77,18 +76,12 @@ pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure>
     }
 }
 
-/// Returns the value of a header for basic authentication (RFC 7617, section 2).
-pub(crate) fn basic(user: &[u8]) -> HeaderValue {
-    let text = format!("Basic {}", BASE64_STANDARD.encode(user));
-    let mut value = HeaderValue::try_from(text).expect("base64 can be in a header");
-    value.set_sensitive(true);
-    value
-}
-
 fn basic_of_url(user: &str) -> Result<HeaderValue, String> {
     let user: Vec<u8> = percent_decode_str(user).collect();
     let has_password = user.contains(&b':') && !user.iter().any(u8::is_ascii_control);
-    has_password.then(|| basic(&user)).ok_or_else(|| "write USER:PASSWORD before the @".to_owned())
+    has_password
+        .then(|| auth::basic(&user))
+        .ok_or_else(|| "write USER:PASSWORD before the @".to_owned())
 }
 
 #[cfg(test)]
