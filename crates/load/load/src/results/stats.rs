@@ -138,12 +138,11 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Records skipped slots. The lateness of each slot is `limit`, and is divided in the same proportion as `causes`.
+    /// Records skipped slots, without their lateness, which the threads record. `limit` is the lateness beyond which
+    /// slots are skipped.
     pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
         self.skipped += slots;
         self.lower_bound(limit, slots);
-        let seconds = float(slots) * limit.as_secs_f64();
-        self.lateness = self.lateness.plus(self.causes.parts_of(seconds));
     }
 
     /// Adds a time that a late policy gave up. This time belongs to no slot, but starts were late because of it.

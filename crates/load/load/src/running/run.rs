@@ -181,6 +181,7 @@ fn part(setup: &Setup, member: Option<&Member>, clock: &StdClock) -> anyhow::Res
     for recorder in &shared.recorders {
         recorder.record_slots(slow_requests::record(&setup.args, setup.repeats.as_ref()));
         recorder.poll_if_late(least_wait_to_poll(&setup.args));
+        recorder.skip_later_than(setup.args.skip_later_than.unwrap_or_default());
     }
     let repeats = setup.repeats.clone();
     let shared = Arc::new(RunShared { connection_slots, realtime, repeats, ..shared });

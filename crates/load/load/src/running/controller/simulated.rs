@@ -258,6 +258,8 @@ fn run_setup(setup: &Setup, course: &Course) -> Ran {
     let pacer = setup.pacer_builder().unwrap().clock(clock.clone()).build();
     clock.advance(Duration::from_secs(7));
     let shared = RunShared::new(pacer, Duration::MAX, &[CONNECTIONS], setup.gives_up());
+    let limit = setup.args.skip_later_than.unwrap_or_default();
+    shared.recorders.iter().for_each(|recorder| recorder.skip_later_than(limit));
     let (sender, messages) = mpsc::channel();
     let begin = Some(Begin { at: shared.pacer.now(), is_paused: course.begins_paused });
     let span = start_schedule(setup, None, &shared, sender, begin).unwrap();

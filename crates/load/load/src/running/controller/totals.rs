@@ -157,8 +157,8 @@ impl<'run> RunTotals<'run> {
 
     /// Takes the readings at the end of the schedule, while requests may still be in flight.
     pub(crate) fn end_schedule(&mut self, run_end: &RunEnd, policy: &Policy) {
-        if let Some(limit) = policy.skip_later_than {
-            self.collector.look_at_last_skipped(limit, run_end.at);
+        if policy.skip_later_than.is_some() {
+            self.collector.look_at_last_skipped(run_end.at);
         }
         self.ended = Some(run_end.ledger);
         self.machine[1] = Some(MachineReading::now());

@@ -92,19 +92,12 @@ impl<'run> Collector<'run> {
         &self.last_second
     }
 
-    /// Attributes the lateness of the slots that were skipped after the last start, because no later start shows why
-    /// they were late. Each of these slots counts as `limit` late at `end`, the end of the schedule.
-    pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
-        let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
-        let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
-        if slots == 0 {
-            return;
-        }
+    /// Records the lateness of the slots that were skipped after the last start, because no later start shows why they
+    /// were late. `end` is the end of the schedule.
+    pub(crate) fn look_at_last_skipped(&self, end: Nanos) {
+        let slots = self.recorders[0].newly_skipped(self.pacer.ledger().skipped);
         let each = float(slots) / float(u64::try_from(self.recorders.len()).unwrap_or(u64::MAX));
-        let intended_start = Nanos::ZERO + (end - Nanos::ZERO).saturating_sub(limit);
-        for recorder in self.recorders {
-            recorder.skipped_at(end, intended_start, each);
-        }
+        self.recorders.iter().for_each(|recorder| recorder.skipped_before(end, each));
     }
 
     pub(crate) fn settle(&mut self, skipped: u64, limit: Duration, forfeited: Duration) {
@@ -209,7 +202,7 @@ mod tests {
         let second = Duration::from_secs(1);
         collector.settle(2, second, second);
         let lateness = collector.total().lateness;
-        assert!((lateness.generator - 4.0).abs() < 1e-9, "{lateness:?}");
+        assert!((lateness.generator - 2.0).abs() < 1e-9, "{lateness:?}");
         assert_eq!(collector.total().due(), 3);
     }
 

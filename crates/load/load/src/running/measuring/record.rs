@@ -17,6 +17,9 @@ use std::time::Duration;
 
 const LATEST: usize = 32;
 
+/// The number of skipped slots that are examined at once. If more were skipped, these stand for all of them.
+const EXAMINED: f64 = 64.0;
+
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) stats: OperationStats,
@@ -30,8 +33,7 @@ pub(super) struct Record {
     pub(super) moved: ScheduleShift,
     pub(super) last_poll: LastPoll,
     pub(super) busy_poll: BusyPoll,
-    /// The number of slots that had been skipped when the last operation started.
-    pub(super) skipped: u64,
+    pub(super) skip_later_than: Duration,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +78,7 @@ impl Record {
             moved: ScheduleShift::new(pacer, gives_up),
             last_poll: LastPoll::new(pacer.now()),
             busy_poll: BusyPoll::never(),
-            skipped: 0,
+            skip_later_than: Duration::ZERO,
         }
     }
 
@@ -106,6 +108,27 @@ impl Record {
         let instant_target = ideal.to_instant_target.as_ref();
         let free = instant_target.and_then(|ideal| ideal.free_from(in_use, moved));
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
+    }
+
+    /// Records the lateness of `slots` slots that were skipped before `next`, the intended start of a later slot. Each of
+    /// them was late until the last of them was skipped. `moved` is the time by which the schedule had been moved before.
+    pub(super) fn skipped(
+        &mut self,
+        slots: f64,
+        next: Nanos,
+        moved: Duration,
+        burst: Option<&BurstLine>,
+    ) {
+        let interval = self.moved.interval();
+        let until = next - interval + self.skip_later_than;
+        let each = (slots / EXAMINED).max(1.0);
+        let mut left = slots;
+        while left > 0.0 {
+            let intended = next - interval.mul_f64(slots - left + 1.0);
+            let lateness = self.lateness(intended, [until, until], moved, burst);
+            self.stats.lateness = self.stats.lateness.plus(lateness.times(each.min(left)));
+            left -= each;
+        }
     }
 
     /// Records the beginning of a think time. The first call creates ideal connections to a target that responds at

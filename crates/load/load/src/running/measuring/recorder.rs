@@ -4,6 +4,7 @@ use super::busy_poll::MOST_CONNECTIONS;
 use super::connections::ALL;
 use super::in_flight::Begun;
 use super::record::{Opening, Record};
+use crate::console::human::float;
 use crate::console::panics::locked;
 use crate::load::details::SetUp;
 use crate::results::burst::BurstLine;
@@ -16,6 +17,7 @@ use crate::results::stats::OperationStats;
 use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -26,24 +28,21 @@ pub(crate) struct Recorder {
     /// The burst line of all threads, or `None` if the strictness is at most 1. Lock order: the record is locked before
     /// the burst line.
     burst: Option<Arc<Mutex<BurstLine>>>,
+    /// The number of skipped slots whose lateness a thread has recorded. All threads share it.
+    skipped: Arc<AtomicU64>,
 }
 
 impl Recorder {
     /// Creates the recorders of all threads. `connections` contains the number of connections of each thread.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
-        let each = connections.iter();
-        each.map(|&count| Arc::new(Recorder::new(pacer, count, burst.clone(), gives_up))).collect()
-    }
-
-    fn new(
-        pacer: &Pacer,
-        count: usize,
-        burst: Option<Arc<Mutex<BurstLine>>>,
-        gives_up: bool,
-    ) -> Recorder {
-        let record = Record::new(pacer, count, gives_up);
-        Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
+        let skipped = Arc::<AtomicU64>::default();
+        let each = connections.iter().map(|&count| {
+            let (clock, record) = (pacer.clone(), Mutex::new(Record::new(pacer, count, gives_up)));
+            let (burst, skipped) = (burst.clone(), Arc::clone(&skipped));
+            Arc::new(Recorder { clock, record, burst, skipped })
+        });
+        each.collect()
     }
 
     pub(crate) fn start(self: &Arc<Self>, slot: (u64, Nanos), is_recorded: bool) -> Flight {
@@ -77,8 +76,12 @@ impl Recorder {
         let record = &mut *self.record();
         // The collector has taken all starts up to `taken_until`, so this start must be later.
         let now = if now <= record.taken_until { self.clock.now() } else { now };
+        let before = record.moved.before(now);
         let (moved, mut burst) = (record.moved.by(now), self.burst());
-        record.skipped = record.moved.skipped();
+        let skipped = self.newly_skipped(record.moved.skipped());
+        if skipped > 0 && is_recorded {
+            record.skipped(float(skipped), intended_start, before, burst.as_deref());
+        }
         let connections = record.connections.ideal(ideal);
         let start = connections.to_target.start(intended_start, now, moved, burst.as_deref_mut());
         drop(burst);
@@ -247,16 +250,22 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn skipped(&self) -> u64 {
-        self.record().skipped
+    /// Sets the lateness beyond which slots are skipped.
+    pub(crate) fn skip_later_than(&self, limit: Duration) {
+        self.record().skip_later_than = limit;
     }
 
-    /// Attributes the lateness of `slots` slots that were skipped at `end` and had about this intended start.
-    pub(crate) fn skipped_at(&self, end: Nanos, intended_start: Nanos, slots: f64) {
+    /// Returns how many of `all` skipped slots have not been returned to any thread yet.
+    pub(crate) fn newly_skipped(&self, all: u64) -> u64 {
+        // No other memory depends on this counter.
+        all.saturating_sub(self.skipped.fetch_max(all, Ordering::Relaxed))
+    }
+
+    /// Records the lateness of `slots` slots that were skipped after the last start, the last of them at about `end`.
+    pub(crate) fn skipped_before(&self, end: Nanos, slots: f64) {
         let record = &mut *self.record();
-        let (moved, burst) = (record.moved.by(end), self.burst());
-        let lateness = record.lateness(intended_start, [end, end], moved, burst.as_deref());
-        record.stats.cause(lateness.times(slots));
+        let (before, burst) = (record.moved.before(end), self.burst());
+        record.skipped(slots, end - record.skip_later_than, before, burst.as_deref());
     }
 
     pub(crate) fn waiting(&self, age: Duration) -> Lateness {

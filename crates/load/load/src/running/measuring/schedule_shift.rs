@@ -42,6 +42,11 @@ impl ScheduleShift {
         self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
     }
 
+    /// Returns the time by which the schedule had been moved before the slots that were skipped since the last update.
+    pub(crate) fn before(&self, now: Nanos) -> Duration {
+        self.paused(now) + self.skipped_time + self.idle
+    }
+
     /// Returns the number of skipped slots at the last update. It stays 0 unless a late policy may give up slots.
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
@@ -51,9 +56,9 @@ impl ScheduleShift {
         let ledger = self.pacer.ledger();
         let skipped = ledger.skipped.saturating_sub(self.skipped);
         if skipped > 0 {
-            let seconds = self.interval(ledger.elapsed) * float(skipped);
-            let seconds = seconds.min(ledger.elapsed.as_secs_f64());
-            self.skipped_time += Duration::from_secs_f64(seconds);
+            let time = self.interval().as_secs_f64() * float(skipped);
+            let time = time.min(ledger.elapsed.as_secs_f64());
+            self.skipped_time += Duration::from_secs_f64(time);
         }
         self.skipped = ledger.skipped;
         // Slots are skipped before the current slot is taken. All other time is given up after the current slot is
@@ -61,11 +66,13 @@ impl ScheduleShift {
         self.skipped_time + mem::replace(&mut self.idle, ledger.idle)
     }
 
-    /// Returns the mean interval, in seconds, of this process's slots in the last second; zero if there were none.
-    fn interval(&self, elapsed: Duration) -> f64 {
-        let (now, span) = (self.pacer.now(), elapsed.min(Duration::from_secs(1)));
-        let slots = self.pacer.asked_count(now) - self.pacer.asked_count(now - span);
-        if slots > 0.0 { span.as_secs_f64() / slots } else { 0.0 }
+    /// Returns the mean interval of this process's slots in the last second, or if there were none, of all its slots.
+    pub(crate) fn interval(&self) -> Duration {
+        let (now, elapsed) = (self.pacer.now(), self.pacer.ledger().elapsed);
+        let (span, all) = (elapsed.min(Duration::from_secs(1)), self.pacer.asked_count(now));
+        let slots = all - self.pacer.asked_count(now - span);
+        let (span, slots) = if slots > 0.0 { (span, slots) } else { (elapsed, all) };
+        if slots > 0.0 { span.div_f64(slots) } else { Duration::ZERO }
     }
 }
 
@@ -174,6 +181,53 @@ mod tests {
             let share = run.target_share();
             assert!(share < 0.1, "{index}: {share}");
         }
+    }
+
+    /// Each slot that starts is late only by the generator, because the next slot is due only after the stall.
+    #[test]
+    fn a_skipped_slot_counts_for_the_side_that_made_it_late() {
+        for (target, generator, expected) in [(1_000, 0, 1.0), (0, 1_000, 0.0), (500, 500, 0.25)] {
+            let run = Run::new(|builder| builder.skip_later_than(ms(1)));
+            run.recorder.skip_later_than(ms(1));
+            run.requests(400, ms(1), Duration::ZERO);
+            run.requests(1, ms(target), ms(generator)).requests(400, ms(1), Duration::ZERO);
+            let share = run.target_share();
+            assert!((share - expected).abs() < 0.01, "{target} {generator}: {share}");
+        }
+    }
+
+    /// The slots that are skipped in the stall count once, for the thread whose next start comes first.
+    #[test]
+    fn skipped_slots_do_not_count_for_a_thread_that_starts_later() {
+        let clock = ManualClock::new();
+        let rate = Rate::per_second(100).unwrap();
+        let pacer = Pacer::builder(rate).skip_later_than(ms(1)).clock(clock.clone()).build();
+        let recorders = Recorder::all(&pacer, &[1, 1], true);
+        for recorder in &recorders {
+            recorder.blocks();
+        }
+        let start = |thread: usize| {
+            let slot = pacer.try_acquire().unwrap().intended_start();
+            recorders[thread].start((0, slot), true)
+        };
+        let flights = [start(0), {
+            clock.advance(ms(10));
+            start(1)
+        }];
+        clock.advance(ms(990));
+        for flight in flights {
+            flight.end(Answer::completed(Nanos::ZERO));
+        }
+        let mut stats = OperationStats::new();
+        for thread in [0, 1] {
+            drop(start(thread));
+            clock.advance(ms(500));
+            let mut part = OperationStats::new();
+            recorders[thread].swap_stats(&mut part);
+            stats.add(&part);
+        }
+        let share = stats.lateness.target_share().unwrap();
+        assert!(share > 0.6, "{share}");
     }
 
     #[test]

@@ -177,10 +177,14 @@ fn skipped_requests_are_among_them_and_have_a_cause() {
         for (options, slots) in
             [("", 300), ("--warmup 1s", 300), ("--requests 450", 450), ("--arrivals poisson", 300)]
         {
-            let options = format!("--rate 100/s --requests 300 --skip-later-than 900ms {options}");
-            let ran = run(&options, &course);
-            assert_has_slots(&ran, slots, &options);
-            assert_eq!(ran.summary.verdict, verdict, "{options} {:?}", ran.summary.stats.lateness);
+            for limit in ["900ms", "20ms", "5ms"] {
+                let options =
+                    format!("--rate 100/s --requests 300 --skip-later-than {limit} {options}");
+                let ran = run(&options, &course);
+                assert_has_slots(&ran, slots, &options);
+                let lateness = ran.summary.stats.lateness;
+                assert_eq!(ran.summary.verdict, verdict, "{options} {lateness:?}");
+            }
         }
     }
 }
