@@ -107,8 +107,9 @@ impl LastPoll {
         now - self.due > allowed.saturating_add(STUCK)
     }
 
-    pub(crate) fn queued(&self) -> Duration {
-        self.queued
+    /// Returns for how long a response may have waited for the CPU: at most the time since its request was sent.
+    pub(crate) fn queued(&self, sent: Sent, now: Nanos) -> Duration {
+        self.queued.min(now - sent.at)
     }
 
     /// Returns how much of the lateness `late` may be due to waiting for the CPU: at most the time for which the thread

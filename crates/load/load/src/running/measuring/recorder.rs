@@ -125,7 +125,7 @@ impl Recorder {
         begun.rests_until = Some(until);
         if begun.is_recorded {
             let stopped = record.last_poll.stopped_since(begun.sent);
-            record.stats.answered(record.last_poll.queued(), stopped);
+            record.stats.answered(record.last_poll.queued(begun.sent, now), stopped);
             record.stats.think_times.begun += 1;
         }
     }
@@ -347,9 +347,10 @@ impl<R: Deref<Target = Recorder>> Flight<R> {
         record.connections.ideal(begun.ideal).end(&begun, busy);
         record.busy_poll.ends();
         if begun.is_recorded {
-            let stopped = record.last_poll.stopped_since(begun.sent);
-            record.stats.answered(record.last_poll.queued(), stopped);
             let operation = Operation { intended_start: begun.intended_start, end, answer };
+            let stopped = record.last_poll.stopped_since(begun.sent);
+            let queued = record.last_poll.queued(begun.sent, end);
+            record.stats.answered(queued.min(operation.service_time()), stopped);
             let ending = answer.outcome.map_or_else(Ending::Failed, |()| Ending::Completed);
             record.stats.end(&operation);
             if let Some(slots) = &mut record.slots {
@@ -409,6 +410,24 @@ mod tests {
             recorder.start((0, Nanos::ZERO), true).end(Answer::completed(Nanos::ZERO));
             assert_eq!(recorder.sleeps(CpuTime::default), polls, "{least_wait:?}");
         }
+    }
+
+    #[test]
+    fn no_response_waited_for_the_cpu_for_longer_than_its_service_time() {
+        let ms = Duration::from_millis;
+        let clock = ManualClock::new();
+        let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
+        let recorder = Recorder::all(&pacer, &[1], false).remove(0);
+        recorder.beat(CpuTime { had: Duration::ZERO, wanted: ms(5) });
+        let flight = recorder.start((0, Nanos::ZERO), true);
+        clock.advance(ms(3));
+        recorder.rest(flight.place(), Nanos::ZERO + ms(3));
+        recorder.go_on(flight.place());
+        clock.advance(ms(3));
+        flight.end(Answer::completed(Nanos::ZERO + ms(4)));
+        let mut stats = OperationStats::new();
+        recorder.swap_stats(&mut stats);
+        assert_eq!(stats.queued, ms(3 + 2));
     }
 
     #[test]
