@@ -21,6 +21,7 @@ pub(crate) mod randomness;
 pub(crate) mod realtime;
 pub(crate) mod repetition;
 pub(crate) mod retained_histograms;
+pub(crate) mod silence;
 pub(crate) mod slot_record;
 pub(crate) mod started_at;
 pub(crate) mod stats;

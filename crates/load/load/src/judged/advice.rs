@@ -2,22 +2,27 @@
 
 use super::summary::Summary;
 use super::verdict::Verdict;
+use crate::console::human::{percent, time};
 use crate::load::shortage::Shortage;
 use crate::load::unsupported::RunKind::Node;
+use crate::results::percentiles;
+use crate::results::silence::silences;
 
 /// If the generator caused less than this share of the lateness, a faster machine for the generator would change the
 /// result only slightly.
 const SMALL: f64 = 1.0 / 3.0;
+
+/// If the load threads used less than this share of a core, a lower rate would not make the generator faster.
+const LITTLE_CPU: f64 = 0.1;
+
+/// A target that sent no response for this many times the median service time has stalled, and was not only slow.
+const STALLED: u32 = 10;
 
 pub(crate) fn advice(summary: &Summary) -> Option<String> {
     let kinds = summary.stats.failures.keys();
     if let Some(shortage) = kinds.copied().find_map(Shortage::of_kind) {
         return Some(shortage.advice().to_owned());
     }
-    let machine = || {
-        let found = ["quota", "stolen", "others"].into_iter().find(|it| summary.has_caution(it));
-        found.and_then(|check| about(check, summary))
-    };
     match summary.verdict {
         Verdict::NothingRecorded => Some("let the run last longer than its --warmup".to_owned()),
         Verdict::Paused => Some(
@@ -28,15 +33,15 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
         Verdict::TargetBehind if is_given(summary, "per-connection") => Some(
             "raise --per-connection above the time that the target takes for a request".to_owned(),
         ),
-        Verdict::TargetBehind => Some(target_behind(summary)),
+        Verdict::TargetBehind => Some(stall(summary).unwrap_or_else(|| target_behind(summary))),
         Verdict::ThinkTimes => Some(think_times(summary)),
         Verdict::GeneratorBehind | Verdict::GeneratorFailing => {
-            Some(machine().unwrap_or_else(|| share(summary)))
+            Some(machine(summary).unwrap_or_else(|| share(summary)))
         }
         Verdict::BothBehind if summary.stats.lateness.main_shares()[1] < SMALL => {
             Some(target_behind(summary))
         }
-        Verdict::BothBehind => Some(machine().unwrap_or_else(|| own_machine(summary))),
+        Verdict::BothBehind => Some(machine(summary).unwrap_or_else(|| share(summary))),
         Verdict::ClosedLoop => Some(
             "set --rate to a number to measure response times that include queueing".to_owned(),
         ),
@@ -57,6 +62,21 @@ fn lower(summary: &Summary) -> &'static str {
         [_, true] => "lower the rate",
         _ => "lower --rate",
     }
+}
+
+/// Returns advice if the target sent no response for a long time, and this stall can explain at least a quarter of the
+/// lateness: its length times the number of slots that were due in it, halved.
+fn stall(summary: &Summary) -> Option<String> {
+    let silences = silences(summary.over_time.intervals());
+    let longest = silences.iter().max_by_key(|silence| silence.length())?;
+    let (from, length) = (longest.from, longest.length());
+    let lateness = length.as_secs_f64() * longest.asked / 2.0;
+    let explains = 4.0 * lateness >= summary.stats.lateness.target;
+    let is_stall = length > STALLED * percentiles::at(&summary.stats.service, 0.5);
+    let [length, from] = [length, from].map(time);
+    (explains && is_stall).then(|| {
+        format!("find out why the target sent no response for at least {length} from about {from}")
+    })
 }
 
 fn target_behind(summary: &Summary) -> String {
@@ -88,6 +108,11 @@ fn upper_end(summary: &Summary) -> &'static str {
 }
 
 fn share(summary: &Summary) -> String {
+    let cpu = summary.processor.map(|cpu| cpu.had.as_secs_f64() / summary.duration.as_secs_f64());
+    if let Some(cpu) = cpu.filter(|cpu| *cpu < LITTLE_CPU) {
+        let cpu = percent(cpu);
+        return format!("repeat the run: the load is small, its threads used only {cpu} of a core");
+    }
     let is_alone = summary.loads.is_empty() && summary.parts.is_empty();
     let is_node = is_given(summary, "run");
     let can_be_node = is_alone && !is_node && Node.unsupported(&summary.title.given).is_none();
@@ -95,8 +120,9 @@ fn share(summary: &Summary) -> String {
     format!("{}, or share the load between machines{with}", lower(summary))
 }
 
-fn own_machine(summary: &Summary) -> String {
-    format!("run the generator on a machine without other work, or {}", lower(summary))
+fn machine(summary: &Summary) -> Option<String> {
+    let found = ["quota", "stolen", "others"].into_iter().find(|it| summary.has_caution(it));
+    found.and_then(|check| about(check, summary))
 }
 
 fn about(check: &str, summary: &Summary) -> Option<String> {
@@ -106,7 +132,9 @@ fn about(check: &str, summary: &Summary) -> Option<String> {
         "quota" => {
             return Some(format!("raise the CPU quota, or {}", lower(summary)));
         }
-        "stolen" | "others" | "own" | "starts" => return Some(own_machine(summary)),
+        "stolen" => "run the generator on a host that leaves it more CPU time",
+        "others" => "run the generator on a machine without other work",
+        "own" | "starts" => return machine(summary),
         "sure" => "raise --longest, and do not end the run before",
         _ => return None,
     };
@@ -118,7 +146,10 @@ mod tests {
     use super::*;
     use crate::judged::checks::Finding;
     use crate::load::kind::FailureKind;
+    use crate::results::cpu_time::CpuTime;
     use crate::results::lateness::Lateness;
+    use crate::results::outcome::Due;
+    use crate::results::over_time::{Backlog, Brief, Interval};
     use crate::results::pool_growth::PoolGrowth;
     use crate::shown::fixture::empty;
     use std::time::Duration;
@@ -161,7 +192,7 @@ mod tests {
         for (verdict, option, pool, expected) in [
             (GeneratorBehind, "shard", none, "lower --rate, or share the load between machines"),
             (GeneratorBehind, "load", none, "lower --rate, or share the load between machines"),
-            (BothBehind, "shape", none, "without other work, or lower the rate"),
+            (BothBehind, "shape", none, "lower the rate, or share the load between machines"),
             (TargetBehind, "rate", all, "raise the upper end of --connections if"),
             (
                 TargetBehind,
@@ -183,13 +214,37 @@ mod tests {
     }
 
     #[test]
+    fn advice_names_a_stall_of_the_target_that_explains_the_lateness() {
+        let found = "find out why the target sent no response for at least 2.00s from about 2.00s";
+        let lower = "lower --rate, or raise --connections if the target can serve more";
+        for (service_ms, target, expected) in
+            [(1, 40.0, found), (1, 90.0, lower), (150, 40.0, found), (250, 40.0, lower)]
+        {
+            let text = advised(Verdict::TargetBehind, |summary| {
+                for (answered, second) in [9, 9, 0, 0, 9].into_iter().zip(0..) {
+                    let [from, to] = [second, second + 1].map(Duration::from_secs);
+                    let mut brief = Brief::new();
+                    brief.wait.record_n(1_000, 10).unwrap();
+                    brief.answered = answered;
+                    let (backlog, due) = (Backlog::default(), Due::new());
+                    summary.over_time.add(Interval { from, to, asked: 10.0, backlog, brief, due });
+                }
+                summary.stats.service.record_n(service_ms * 1_000_000, 30).unwrap();
+                summary.stats.lateness.target = target;
+            });
+            assert_eq!(text.unwrap(), expected, "{service_ms} {target}");
+        }
+    }
+
+    #[test]
     fn advice_follows_from_the_cause_where_it_is_known() {
         let of = |verdict, check| advised(verdict, caution(check)).unwrap_or_default();
         assert!(of(Verdict::GeneratorBehind, "quota").contains("quota"));
         assert!(of(Verdict::BothBehind, "others").contains("other work"));
         assert!(of(Verdict::OnSchedule, "steady").contains("--warmup"));
         assert_eq!(of(Verdict::OnSchedule, "reading"), "");
-        for (resting, advice) in [(0.3, "other work"), (0.4, "raise --connections")] {
+        assert_eq!(of(Verdict::OnSchedule, "own"), "");
+        for (resting, advice) in [(0.3, "share the load"), (0.4, "raise --connections")] {
             let late = |summary: &mut Summary| {
                 let (target, generator) = (0.3, 0.7 - resting);
                 summary.stats.lateness =
@@ -198,6 +253,19 @@ mod tests {
             let text = advised(Verdict::BothBehind, late).unwrap();
             assert!(text.contains(advice), "{resting}: {text}");
         }
+        let with_others = |summary: &mut Summary| {
+            caution("own")(summary);
+            caution("others")(summary);
+        };
+        let text = advised(Verdict::OnSchedule, with_others);
+        assert_eq!(text.unwrap(), "run the generator on a machine without other work");
+        let small = |summary: &mut Summary| {
+            summary.duration = Duration::from_secs(10);
+            let had = Duration::from_millis(120);
+            summary.processor = Some(CpuTime { had, wanted: had });
+        };
+        let text = advised(Verdict::GeneratorBehind, small).unwrap();
+        assert!(text.ends_with("its threads used only 1.2 % of a core"), "{text}");
         let files = |summary: &mut Summary| {
             let kind: FailureKind = Shortage::OpenFiles.kind();
             summary.stats.failures.insert(kind, 1);

@@ -33,6 +33,9 @@ const CHANCE_ALIKE: f64 = 2.58;
 /// The largest share of the response times (for [`reading`], of the service times) that the generator may cause.
 const MOST_OWN: f64 = 0.25;
 
+/// A delay of the generator up to this time, in nanoseconds, never causes a caution of [`own`].
+const SMALL_OWN: f64 = 1e6;
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     pub(crate) check: &'static str,
@@ -81,9 +84,12 @@ pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
 }
 
 pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Finding> {
-    let all = stats.response.mean() * float(stats.response.len()) * 1e-9;
-    let own = stats.lateness.generator + stats.queued.as_secs_f64();
-    let share = (all > 0.0).then(|| (own / all).min(1.0))?;
+    let due = float(stats.response.len());
+    let queued = stats.queued.as_secs_f64();
+    // The response times contain only a lower bound of the lateness of skipped slots.
+    let all = (stats.response.mean() * due * 1e-9).max(stats.lateness.total() + queued);
+    let own = stats.lateness.generator + queued;
+    let share = (all > 0.0).then(|| own / all)?;
     let response = float(stats.response.value_at_quantile(reported.quantile()));
     let delay = own_at_most(stats, reported).min(response);
     let beside = delay / response.max(1.0);
@@ -93,7 +99,9 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
         human::time(Duration::from_secs_f64(delay * 1e-9)),
         percent(beside)
     );
-    Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
+    let is_small = |share: f64, ns: f64| share <= MOST_OWN || ns <= SMALL_OWN;
+    let is_well = is_small(share, own * 1e9 / due.max(1.0)) && is_small(beside, delay);
+    Some(Finding { check: "own", is_well, text })
 }
 
 /// Returns an upper bound of the generator's own part of the response time at the reported percentile, in nanoseconds.
@@ -210,6 +218,22 @@ mod tests {
             "{told:?}"
         );
         assert!(own(&late(0.06, 200), p50).is_some_and(|told| !told.is_well));
+        let mut skipped = late(0.06, 20);
+        skipped.lateness.generator = 9.0;
+        let told = own(&skipped, p99).unwrap().text;
+        assert!(told.starts_with("generator delay: 96.4 % of response time"), "{told}");
+    }
+
+    #[test]
+    fn a_short_delay_of_the_generator_is_no_problem_even_if_responses_are_short() {
+        for (ns, is_well) in [(900_000, true), (1_100_000, false)] {
+            let mut stats = OperationStats::new();
+            stats.response.record_n(2 * ns, 100).unwrap();
+            stats.wait.record_n(ns, 100).unwrap();
+            stats.lateness.generator = float(ns) * 1e-9 * 100.0;
+            let found = own(&stats, Percentile(99.0)).unwrap();
+            assert_eq!(found.is_well, is_well, "{found:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,13 @@ const SLOTS: f64 = 10.0;
 pub(crate) struct Silence {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    asked: f64,
+    pub(crate) asked: f64,
+}
+
+impl Silence {
+    pub(crate) fn length(&self) -> Duration {
+        self.to.saturating_sub(self.from)
+    }
 }
 
 pub(crate) fn silences(intervals: &[Interval]) -> Vec<Silence> {

@@ -13,7 +13,6 @@ pub(crate) mod labels;
 mod missing;
 pub(crate) mod numbers;
 mod over_time;
-mod silence;
 pub(crate) mod spectrum_chart;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -2,10 +2,10 @@
 
 use super::chart::{Chart, key, line, steps, surface};
 use super::numbers::count;
-use super::silence::{Silence, silences};
 use crate::console::axis::{LogTimeAxis, TimeAxis, ValueAxis, round_count};
 use crate::console::human;
 use crate::results::over_time::{Interval, OverTime};
+use crate::results::silence::{Silence, silences};
 use hdrhistogram::Histogram;
 use maud::{Markup, html};
 use std::time::Duration;
