@@ -154,7 +154,7 @@ impl Verdict {
                 "Too few connections: requests were due while think times held all connections"
             }
             Verdict::GeneratorBehind => {
-                "The generator could not keep up: its threads lacked CPU time, woke late, or were stopped or blocked"
+                "The generator could not keep up: its threads lacked CPU time, woke late or were stopped"
             }
             Verdict::ClosedLoop => {
                 "Closed loop: each request waited for the response before it, so queueing is not seen"

@@ -57,11 +57,15 @@ impl Display for RunReport<'_> {
                 let table = BriefTable(summary).to_string();
                 let mut rest: Vec<_> =
                     table.lines().map(str::to_owned).chain(advised(summary)).collect();
-                if head(summary, usize::MAX).len() + rest.len() > LINES {
+                // The blank line is left out only if all notes then fit, or if the figures need its place.
+                if head(summary, usize::MAX).len() + rest.len() == LINES + 1 {
                     rest.remove(0);
                 }
-                let room = LINES.saturating_sub(rest.len());
-                let mut lines = head(summary, room).into_iter().chain(rest);
+                let head = head(summary, LINES.saturating_sub(rest.len()));
+                if head.len() + rest.len() > LINES {
+                    rest.remove(0);
+                }
+                let mut lines = head.into_iter().chain(rest);
                 lines.try_for_each(|line| writeln!(f, "{}", cut(&line)))?;
                 versus(summary).map_or(Ok(()), |table| write!(f, "\n{table}"))?;
             }

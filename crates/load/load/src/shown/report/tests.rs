@@ -272,3 +272,18 @@ proptest! {
         prop_assert!(noted >= summary.required.len() && all.lines().count() > noted);
     }
 }
+
+#[test]
+fn a_late_run_with_more_notes_keeps_its_verdict_and_its_blank_line() {
+    let mut summary = good();
+    summary.verdict = Verdict::GeneratorBehind;
+    summary.incomplete = Some("9 of 10 requests never started".to_owned());
+    summary.warnings = (0..9).map(|number| format!("warning {number}")).collect();
+    let brief = shown(&summary, Detail::Brief);
+    let lines: Vec<_> = brief.lines().collect();
+    assert!(lines.iter().any(|line| line.starts_with("more ")), "{brief}");
+    let verdict = lines.iter().find(|line| line.starts_with("verdict "));
+    assert!(verdict.is_some_and(|line| line.ends_with("or were stopped")), "{brief}");
+    let table = lines.iter().position(|line| line.trim_start().starts_with("wait ")).unwrap();
+    assert_eq!((lines[table - 1], lines.len()), ("", LINES), "{brief}");
+}
