@@ -257,7 +257,10 @@ impl Recorder {
 
     /// Returns how many of `all` skipped slots have not been returned to any thread yet.
     pub(crate) fn newly_skipped(&self, all: u64) -> u64 {
-        // No other memory depends on this counter.
+        // Relaxed: no other memory depends on this counter. The load spares each start a write to a shared line.
+        if all <= self.skipped.load(Ordering::Relaxed) {
+            return 0;
+        }
         all.saturating_sub(self.skipped.fetch_max(all, Ordering::Relaxed))
     }
 
