@@ -42,8 +42,9 @@ fn the_slowest_requests_are_written_and_sent_again() {
     assert_eq!((&lines[0]["requests"], rows), (&60.into(), vec![2, 3, 4]), "{lines:?}");
     let (url, asked) = server(0);
     let again = results(&format!("{url} {load} --again {slow}"));
-    let groups = ["repeated", "others"].map(|group| again["again"][group]["requests"].as_u64());
-    assert_eq!(groups, [Some(3), Some(54)], "{again}");
+    let groups = ["repeated", "slowest", "others"];
+    let groups = groups.map(|group| again["again"][group]["requests"].as_u64());
+    assert_eq!(groups, [Some(3), Some(3), Some(54)], "{again}");
     assert_eq!(asked.try_iter().filter(is_slow).count(), 6);
     for (changed, told) in [
         (load.replace("--seed 1", "--seed 2"), "write --seed 1"),

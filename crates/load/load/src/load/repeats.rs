@@ -5,6 +5,8 @@ use std::collections::HashSet;
 
 /// The minimum number of slots per repeated request: at most a tenth of the slots repeat a request.
 const LEAST_STRIDE: u64 = 10;
+/// The number of the slowest requests that are also counted on their own.
+const SLOWEST: usize = 5;
 
 /// The requests that a run repeats, identified by their slots in an earlier run. In each block of `stride` slots, one
 /// random slot repeats a request.
@@ -13,18 +15,20 @@ pub(crate) struct Repeats {
     /// The slots of the earlier run, in random order.
     slots: Vec<u64>,
     known: HashSet<u64>,
+    slowest: Vec<u64>,
     stride: u64,
     seed: u64,
 }
 
 impl Repeats {
-    /// Creates the repeats of the requests of `slots`, which must not be empty. Each request is repeated once per
+    /// Creates the repeats of the requests of `slots`, the slowest first. There must be at least one. Each request is repeated once per
     /// `requests` slots. If this would exceed the limit of [`LEAST_STRIDE`], the requests are repeated less often.
     pub(crate) fn new(mut slots: Vec<u64>, requests: u64, seed: u64) -> Repeats {
+        let slowest = slots.iter().take(SLOWEST).copied().collect();
         slots.sort_unstable_by_key(|slot| mixed(seed ^ mixed(*slot)));
         slots.dedup();
         let stride = (requests / slots.len() as u64).max(LEAST_STRIDE);
-        Repeats { known: slots.iter().copied().collect(), slots, stride, seed }
+        Repeats { known: slots.iter().copied().collect(), slots, slowest, stride, seed }
     }
 
     pub(crate) fn source(&self, number: u64) -> u64 {
@@ -36,6 +40,11 @@ impl Repeats {
         let is_chosen = place == mixed(self.seed ^ mixed(turn)) % self.stride;
         let index = usize::try_from(turn % self.slots.len() as u64).unwrap_or_default();
         is_chosen.then(|| self.slots[index])
+    }
+
+    /// Returns whether the slot of the earlier run is one of its five slowest.
+    pub(crate) fn is_slowest(&self, source: u64) -> bool {
+        self.slowest.contains(&source)
     }
 
     /// Returns whether the slot repeats a request. Returns `None` for a slot that was slow in the earlier run and sends

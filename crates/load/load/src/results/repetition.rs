@@ -4,6 +4,10 @@
 //! A request counts as slow if it failed, or if its service time is above the p95 of the completed requests of this run
 //! that are not repeated. The server may therefore be faster or slower than in the earlier run. If the moment was the
 //! cause, about 5 % of the repeated requests are slow.
+//!
+//! If the earlier run had only a few slow requests, most repeated requests are ordinary ones, and the share of slow
+//! requests is small although the request was the cause. The moment is therefore not the cause if the slowest requests
+//! are slow again.
 
 use super::confidence::wilson;
 use super::slot_record::{Group, SlotRecord};
@@ -16,6 +20,9 @@ const LEAST_MORE: f64 = 0.08;
 /// The moment is the cause only if the confidence interval of the difference does not begin above zero and ends below
 /// this.
 const MOST_MORE: f64 = 0.2;
+/// The moment is the cause only if at most this share of the five slowest requests are slow again. By chance, a larger
+/// share is slow in 0.1 % of runs.
+const MOST_SLOWEST: f64 = 0.4;
 
 /// If a larger share of the other requests counts as slow, which is possible only if requests failed, the cause is
 /// unknown.
@@ -64,6 +71,8 @@ impl GroupResult {
 pub(crate) struct Repetition {
     pub(crate) cause: Cause,
     pub(crate) repeated: GroupResult,
+    /// The part of `repeated` that was among the five slowest of the earlier run.
+    pub(crate) slowest: GroupResult,
     pub(crate) others: GroupResult,
     /// The share of slow requests among the repeated requests, minus their share among the others.
     pub(crate) difference: f64,
@@ -75,18 +84,19 @@ impl Repetition {
     pub(crate) fn new(slots: &SlotRecord) -> Option<Repetition> {
         slots.repeats.as_ref()?;
         let limit = slots.others.service.value_at_quantile(0.95);
-        let [repeated, others] =
-            [&slots.repeated, &slots.others].map(|group| GroupResult::new(group, limit));
+        let groups = [&slots.repeated, &slots.slowest_repeated, &slots.others];
+        let [repeated, slowest, others] = groups.map(|group| GroupResult::new(group, limit));
         let difference = repeated.share() - others.share();
         let (low, high) = range(repeated, others);
         let cause = match () {
             () if repeated.requests < LEAST_REPEATED => Cause::Unknown,
             () if others.share() > MOST_SLOW => Cause::Unknown,
             () if low > 0.0 && difference >= LEAST_MORE => Cause::Request,
+            () if slowest.share() > MOST_SLOWEST => Cause::Unknown,
             () if low <= 0.0 && high < MOST_MORE => Cause::Moment,
             () => Cause::Unknown,
         };
-        Some(Repetition { cause, repeated, others, difference, low, high })
+        Some(Repetition { cause, repeated, slowest, others, difference, low, high })
     }
 }
 
@@ -119,7 +129,9 @@ mod tests {
     type Server = fn(row: u64, stalled: u32, random: f64) -> f64;
 
     /// One of 100 rows takes ten times as long.
-    const SLOW_ROWS: Server = |row, _, random| if row == 37 { random * 10.0 } else { random };
+    const SLOW_ROWS: Server = |row, _, random| if row % 100 == 37 { random * 10.0 } else { random };
+    /// One of 500 rows (0.2 %) takes longer than all others.
+    const RARE_ROWS: Server = |row, _, random| if row % 500 == 37 { random + 50.0 } else { random };
     /// About 1 % of the requests wait for the end of a stall.
     const STALLS: Server = |_, stalled, random| random + f64::from(stalled);
 
@@ -130,7 +142,7 @@ mod tests {
             let source = slots.repeats.as_ref().map_or(slot, |repeats| repeats.source(slot));
             let begins = mixed(random.0).is_multiple_of(2_000);
             stalled = if begins { 20 } else { stalled.saturating_sub(1) };
-            let service = server(source % 100, stalled, random.exponential());
+            let service = server(source, stalled, random.exponential());
             slots.add(slot, Nanos::ZERO, &took(Duration::from_secs_f64(service * 1e-3)));
         }
         slots
@@ -152,6 +164,13 @@ mod tests {
     fn slow_rows_and_stalls_are_told_apart() {
         let shares = [share(SLOW_ROWS, Cause::Request), share(STALLS, Cause::Moment)];
         assert!(shares.iter().all(|share| *share >= 0.95), "{shares:?}");
+    }
+
+    /// Most of the repeated requests are ordinary ones.
+    #[test]
+    fn the_moment_is_not_the_cause_if_few_rows_are_slow() {
+        let share = share(RARE_ROWS, Cause::Moment);
+        assert!(share <= 0.05, "{share}");
     }
 
     /// The values are those of Newcombe's example, 56 of 70 and 48 of 80.

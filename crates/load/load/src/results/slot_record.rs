@@ -21,6 +21,8 @@ pub(crate) struct SlotRecord {
     /// the number of the slot that sent this request in the earlier run.
     slowest: BTreeMap<(Duration, u64), (Nanos, Operation)>,
     pub(crate) repeated: Group,
+    /// The repeated requests that were among the five slowest of the earlier run.
+    pub(crate) slowest_repeated: Group,
     pub(crate) others: Group,
 }
 
@@ -50,8 +52,9 @@ impl Group {
 
 impl SlotRecord {
     pub(crate) fn new(most: usize, repeats: Option<Arc<Repeats>>) -> SlotRecord {
-        let (slowest, repeated, others) = (BTreeMap::new(), Group::new(), Group::new());
-        SlotRecord { most, repeats, requests: 0, slowest, repeated, others }
+        let [repeated, slowest_repeated, others] = [(); 3].map(|()| Group::new());
+        let slowest = BTreeMap::new();
+        SlotRecord { most, repeats, requests: 0, slowest, repeated, slowest_repeated, others }
     }
 
     pub(crate) fn add(&mut self, slot: u64, start: Nanos, operation: &Operation) {
@@ -63,6 +66,9 @@ impl SlotRecord {
                 Some(true) => self.repeated.add(operation),
                 Some(false) => self.others.add(operation),
                 None => {}
+            }
+            if repeats.is_repeated(slot) == Some(true) && repeats.is_slowest(source) {
+                self.slowest_repeated.add(operation);
             }
         }
         self.keep((service, source), (start, *operation));
@@ -81,6 +87,7 @@ impl SlotRecord {
     pub(crate) fn merge(mut self, other: SlotRecord) -> SlotRecord {
         self.requests += other.requests;
         self.repeated.merge(&other.repeated);
+        self.slowest_repeated.merge(&other.slowest_repeated);
         self.others.merge(&other.others);
         other.slowest.into_iter().for_each(|(key, result)| self.keep(key, result));
         self

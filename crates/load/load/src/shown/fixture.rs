@@ -75,6 +75,7 @@ pub(crate) fn compared() -> Summary {
     summary.repetition = Some(Repetition {
         cause: Cause::Request,
         repeated: group(40, 30),
+        slowest: group(5, 4),
         others: group(900, 45),
         difference: 0.7,
         low: 0.6,

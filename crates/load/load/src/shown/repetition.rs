@@ -12,15 +12,14 @@ pub(crate) fn sentence(repetition: &Repetition) -> String {
         Cause::Moment => "The cause was the moment",
         Cause::Unknown => "The cause is unknown",
     };
-    let GroupResult { requests, slow, .. } = repeated;
-    if *requests == 0 {
+    let &GroupResult { requests, slow, .. } = repeated;
+    if requests == 0 {
         return "No slow request was repeated: run for at least as long as the first run"
             .to_owned();
     }
-    let share = percent(others.share());
-    format!(
-        "{cause}: {slow} of {requests} requests were slow again; {share} of the others were slow"
-    )
+    let (requests, share) = (human::count(requests, "request"), percent(others.share()));
+    let were = if slow == 1 { "was" } else { "were" };
+    format!("{cause}: {slow} of {requests} {were} slow again; {share} of the others were slow")
 }
 
 fn time(ns: u64) -> String {
@@ -33,9 +32,9 @@ fn percent(share: f64) -> String {
 
 pub(crate) const COLUMNS: [&str; 4] = ["requests", "slow", "service p50", "service p95"];
 
-pub(crate) fn rows(repetition: &Repetition) -> [[String; 5]; 2] {
-    let Repetition { repeated, others, .. } = repetition;
-    [("repeated", repeated), ("others", others)].map(|(name, group)| {
+pub(crate) fn rows(repetition: &Repetition) -> [[String; 5]; 3] {
+    let Repetition { repeated, slowest, others, .. } = repetition;
+    [("repeated", repeated), ("slowest", slowest), ("others", others)].map(|(name, group)| {
         let GroupResult { requests, slow, service_p50_ns, service_p95_ns } = group;
         let slow = format!("{slow} ({})", percent(group.share()));
         let [p50, p95] = [service_p50_ns, service_p95_ns].map(|ns| ns.map_or("-".to_owned(), time));
@@ -47,7 +46,7 @@ pub(crate) fn note(repetition: &Repetition) -> String {
     let Repetition { difference, low, high, .. } = repetition;
     let [difference, low, high] = [difference, low, high].map(|share| share * 100.0);
     format!(
-        "slow: failed, or service time above the p95 of the others; difference {difference:+.1} percentage points, 95 % confidence interval {low:+.1} to {high:+.1}"
+        "slow: failed, or service time above the p95 of the others; slowest: the five slowest of the earlier run, which are among the repeated; difference {difference:+.1} percentage points, 95 % confidence interval {low:+.1} to {high:+.1}"
     )
 }
 
