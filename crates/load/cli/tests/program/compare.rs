@@ -37,7 +37,7 @@ fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
     let worse = compare(&[&good, &bad], &["--fail-if", "errors higher by 10%", "--json", "-"]);
     assert_eq!(worse.status.code(), Some(3), "{worse:?}");
     let shown = text(&worse.stderr);
-    assert!(shown.contains("differ    --target-errors: 0% and 50%"), "{shown}");
+    assert!(shown.contains("differ    --target-errors: A: 0%; B: 50%"), "{shown}");
     assert!(shown.contains("failed    errors are higher by "), "{shown}");
     let object = object(&worse);
     let names =

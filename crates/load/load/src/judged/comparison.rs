@@ -41,7 +41,7 @@ pub(crate) struct Comparison {
 pub(crate) struct Row {
     pub(crate) figure: Figure,
     pub(crate) sides: [Option<Estimate>; 2],
-    /// The value on the second side minus the value on the first side.
+    /// The value on the second side minus the value on the first side. `None` if a value is unknown or a lower bound.
     pub(crate) difference: Option<Difference>,
     pub(crate) word: Word,
 }
@@ -104,13 +104,10 @@ fn has_one_twice(runs: &[StoredRun]) -> bool {
 impl Row {
     fn new(figure: Figure, both: &[Side; 2], pairs: Option<&Pairs>) -> Row {
         let own = pairs.map_or(1.0, |pairs| pairs.own_variance(figure, both));
-        let both = both.each_ref().map(|side| {
-            let estimates = [1.0, own].map(|variance| side.estimate(figure, variance));
-            let is_rough = estimates.iter().flatten().any(|estimate| estimate.is_rough);
-            estimates.map(|estimate| Some(Estimate { is_rough, ..estimate? }))
-        });
-        let sides = both.map(|[shown, _]| shown);
-        let [Some(first), Some(second)] = both.map(|[_, paired]| paired) else {
+        let estimates = |variance| both.each_ref().map(|side| side.estimate(figure, variance));
+        let (sides, paired) = (estimates(1.0), estimates(own));
+        let measured = paired.map(|estimate| estimate.filter(|estimate| !estimate.is_bound));
+        let [Some(first), Some(second)] = measured else {
             return Row { figure, sides, difference: None, word: Word::TooFew };
         };
         let difference = Difference::new(first, second);

@@ -1,6 +1,6 @@
 //! Writes a comparison of runs as text and as a JSON object.
 
-use super::times::NONE;
+use super::times::{AT_LEAST, NONE};
 use crate::console::human;
 use crate::judged::comparison::{Comparison, Difference, Estimate, Figure, Row, Word};
 use serde::Serialize;
@@ -9,8 +9,7 @@ use std::time::Duration;
 
 pub(crate) const BESIDE: &str = "B compared with A";
 
-const NOTE: &str =
-    "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval";
+const NOTE: &str = "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval; >=: lower bound";
 const FEW_RUNS: &str =
     "the intervals include differences between runs only if each side has at least three runs";
 const PAIRED: &str =
@@ -31,7 +30,7 @@ pub(crate) fn sides(comparison: &Comparison) -> [String; 2] {
 }
 
 pub(crate) fn sides_of_run(comparison: &Comparison) -> [&'static str; 2] {
-    if comparison.is_paired { ["A", "B"] } else { ["baseline", "this run"] }
+    if comparison.is_paired { ["A", "B"] } else { ["A: baseline", "B: this run"] }
 }
 
 pub(crate) fn upshot(rows: &[Row]) -> String {
@@ -70,8 +69,14 @@ pub(crate) fn cells(row: &Row) -> [String; 5] {
 }
 
 fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
-    let Some(Estimate { value, low, high, is_rough }) = estimate else { return NONE.to_owned() };
-    let about = if is_rough { "~" } else { "" };
+    let Some(Estimate { value, low, high, is_rough, is_bound }) = estimate else {
+        return NONE.to_owned();
+    };
+    let about = match () {
+        () if is_bound => AT_LEAST,
+        () if is_rough => "~",
+        () => "",
+    };
     if figure.is_time() {
         let show = if is_rough { human::rough_time } else { human::time };
         let time = |ns: f64| Duration::from_secs_f64(ns * 1e-9);
@@ -145,6 +150,21 @@ impl FigureObject {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lower_bound_has_a_sign_and_no_difference() {
+        let estimate = |is_bound, high| {
+            Some(Estimate { value: 6.4e6, low: 1.3e6, high, is_rough: true, is_bound })
+        };
+        let sides = [estimate(true, f64::INFINITY), estimate(false, 7e6)];
+        let figure = Figure::Response(50.0);
+        let row = Row { figure, sides, difference: None, word: Word::TooFew };
+        let [_, a, b, difference, _] = cells(&row);
+        assert_eq!(
+            [&*a, &*b, &*difference],
+            [">=6.4ms (1.3ms or more)", "~6.4ms (1.3 to 7.0ms)", "-"]
+        );
+    }
 
     #[test]
     fn an_upshot_counts_the_figures_that_differ() {

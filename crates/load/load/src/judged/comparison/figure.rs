@@ -24,6 +24,9 @@ pub(crate) struct Estimate {
     pub(crate) high: f64,
     #[serde(rename = "too_few")]
     pub(crate) is_rough: bool,
+    /// Whether the value is a lower bound, because the percentile is the time of a slot that did not complete.
+    #[serde(skip)]
+    pub(crate) is_bound: bool,
 }
 
 impl Figure {

@@ -104,6 +104,7 @@ impl Side {
             low: float(low.min(longest)),
             high: high.map_or(f64::INFINITY, float),
             is_rough,
+            is_bound: sample.is_at_least(quantile),
         })
     }
 
@@ -139,7 +140,7 @@ impl Side {
         let effective = effective.min(whole.all);
         let (low, high) = wilson(value, effective);
         let is_rough = value > 0.0 && effective * value < LEAST_FAILED;
-        Some(Estimate { value, low, high, is_rough })
+        Some(Estimate { value, low, high, is_rough, is_bound: false })
     }
 
     fn rate(&self, own_variance: f64) -> Option<Estimate> {
@@ -159,6 +160,7 @@ impl Side {
             low: (value - reach).max(0.0),
             high: value + reach,
             is_rough: false,
+            is_bound: false,
         })
     }
 }

@@ -201,7 +201,7 @@ pub(crate) fn differences(first: &[StoredRun], second: &[StoredRun]) -> Vec<Stri
     };
     let differ = |text: &dyn Fn(&StoredRun) -> String| of(first, text) != of(second, text);
     let tell = |what: &str, text: &dyn Fn(&StoredRun) -> String| {
-        format!("{what}: {} and {}", of(first, text), of(second, text))
+        format!("{what}: A: {}; B: {}", of(first, text), of(second, text))
     };
     let told =
         |what: &str, text: &dyn Fn(&StoredRun) -> String| differ(text).then(|| tell(what, text));
@@ -219,12 +219,13 @@ pub(crate) fn differences(first: &[StoredRun], second: &[StoredRun]) -> Vec<Stri
     };
     let settings = settings.into_iter().map(setting);
     let scenario = |run: &StoredRun| run.scenario_hash.clone().unwrap_or_else(|| "none".to_owned());
-    let incomplete = |run: &StoredRun| run.incomplete.clone().unwrap_or_else(|| "no".to_owned());
+    let incomplete =
+        |run: &StoredRun| run.incomplete.clone().unwrap_or_else(|| "complete".to_owned());
     [
         told("URLs", &|run| run.url.clone()),
         told("hashes of the --scenario file", &scenario),
         told("machines", &machine),
-        told("incomplete", &incomplete),
+        told("completeness", &incomplete),
     ]
     .into_iter()
     .chain(settings)
