@@ -33,12 +33,21 @@ fn each_pair_of_slots_is_divided_and_all_outputs_have_the_differences() {
     let output = versus([&a, &b], &format!("{fails} --json - --html {page}"));
     let [first, second] = [slots(&asked_a), slots(&asked_b)];
     assert!(first.iter().zip(&second).all(|(a, b)| a ^ b == 1), "{first:?} {second:?}");
-    assert_eq!(first.len().abs_diff(second.len()), 1);
+    let counts = [first.len(), second.len()];
+    assert_eq!(counts[0].abs_diff(counts[1]), 1);
     let (mut all, whole) = ([first, second].concat(), object(&output));
     all.sort_unstable();
     assert_eq!(all, (0..401).collect::<Vec<_>>());
     assert_adds_up(&whole);
     assert_eq!((&whole["loads"]["A"]["url"], &whole["loads"]["B"]["url"]), (&a.into(), &b.into()));
+    for (side, requests) in ["A", "B"].into_iter().zip(counts) {
+        let settings = &whole["loads"][side]["settings"];
+        assert_eq!(
+            (&settings["connections"], &settings["requests"]),
+            (&2.into(), &requests.into())
+        );
+        assert_eq!(settings["url"], whole["loads"][side]["url"]);
+    }
     assert_eq!(whole["comparison"]["figures"].as_array().map(Vec::len), Some(12));
     assert_eq!(output.status.code(), Some(3));
     assert!(whole["missed"][0].as_str().unwrap().contains("unknown: there are too few samples"));

@@ -9,6 +9,7 @@ use crate::load::schedule::halves::halves;
 use crate::load::unsupported::RunKind::TwoSides;
 use anyhow::{bail, ensure};
 use nanopace::Shard;
+use toml::Value;
 
 pub(crate) fn divided(mut args: RunArgs) -> anyhow::Result<(RunArgs, [RunArgs; 2])> {
     check(&args)?;
@@ -50,12 +51,18 @@ fn side(args: &RunArgs, name: &str, half: Shard) -> anyhow::Result<RunArgs> {
         is_versus: true,
         ..RunArgs::by_default()
     };
+    side.settings.insert("connections".to_owned(), connections(side.connections));
     if let Some(requests) = args.requests {
         let own = own_requests(requests, &side)?;
         side.requests = Some(own);
         side.settings.insert("requests".to_owned(), i64::try_from(own)?.into());
     }
     Ok(side)
+}
+
+/// Returns the value of `--connections` in the settings of a run.
+fn connections(size: PoolSize) -> Value {
+    if size.grows() { size.to_string().into() } else { i64::from(size.most).into() }
 }
 
 /// Returns how many of the `requests` requests after the warm-up belong to the side.
