@@ -8,6 +8,7 @@ mod server;
 
 use crate::console::interrupt::Interrupt;
 use crate::console::{Output, Progress, ResultFile, human, keep_apart};
+use crate::judged::checks::Finding;
 use crate::results::evenness::{Evenness, ExpectedLoad};
 use anyhow::Context;
 use args::WitnessArgs;
@@ -72,14 +73,20 @@ impl Witness {
     pub(crate) fn publish(&self, evenness: &Evenness) -> io::Result<()> {
         let (is_by_kernel, shared) = (self.recorder.is_by_kernel(), self.recorder.shared());
         let timestamps = if is_by_kernel { "kernel" } else { "program" };
-        let json =
-            self.output.write_json(|| Object { evenness, timestamps, shared_timestamps: shared });
-        let drawn = self.svg.as_ref().map_or(Ok(()), |svg| {
-            let plot = plot::svg(&self.recorder.arrivals(), self.expected);
-            svg.write_text(&plot.map_err(io::Error::other)?)
-        });
-        let text = self.output.write_text(&WitnessReport { evenness, is_by_kernel, shared });
+        let json = self.output.write_json(|| Object::new(evenness, timestamps, shared));
+        let report = WitnessReport { evenness, is_by_kernel, shared };
+        let drawn = self.svg.as_ref().map_or(Ok(()), |svg| self.draw(&report, svg));
+        let text = self.output.write_text(&report);
         json.and(drawn).and(text)
+    }
+
+    fn draw(&self, report: &WitnessReport<'_>, svg: &ResultFile) -> io::Result<()> {
+        if report.evenness.gaps.is_none() {
+            self.progress.add_line(&format!("--svg: no picture: {}", report.absence()));
+            return Ok(());
+        }
+        let plot = plot::svg(&self.recorder.arrivals(), self.expected);
+        svg.write_text(&plot.map_err(io::Error::other)?)
     }
 }
 
@@ -87,6 +94,17 @@ impl Witness {
 struct Object<'run> {
     #[serde(flatten)]
     evenness: &'run Evenness,
+    /// The correlation of neighbouring gaps, if Poisson arrivals are expected.
+    correlation: Option<f64>,
+    checks: Vec<Finding>,
     timestamps: &'static str,
     shared_timestamps: u64,
+}
+
+impl<'run> Object<'run> {
+    fn new(evenness: &'run Evenness, timestamps: &'static str, shared_timestamps: u64) -> Self {
+        let correlation = evenness.randomness.map(|random| random.alike);
+        let checks = report::checks(evenness);
+        Object { evenness, correlation, checks, timestamps, shared_timestamps }
+    }
 }

@@ -78,6 +78,12 @@ fn a_measurement_ends_after_its_requests_or_an_interrupt() {
     let (found, report, _) = enough.end();
     assert_eq!((&found["requests"], &found["lateness_ns"]), (&150.into(), &Value::Null));
     assert!(found["distance"].is_f64() && report.contains("Poisson"), "{report}");
+    assert!(found["correlation"].is_f64(), "{found}");
+    let checks = found["checks"].as_array().unwrap();
+    assert_eq!(checks.last().unwrap()["check"], "starts");
+    for check in checks {
+        assert!(report.contains(check["text"].as_str().unwrap()), "{check}: {report}");
+    }
 
     let interrupted = witness("--expect 500/s");
     signal(interrupted.child.id(), "-INT");
@@ -100,8 +106,12 @@ fn requests_that_are_read_together_are_counted() {
 
 #[test]
 fn a_measurement_without_requests_ends_with_status_4() {
-    let (found, report, output) = witness("--expect 5 --warmup 0s -z 1ms").end();
+    let svg = scratch("absent.svg");
+    let options = format!("--expect 5 --warmup 0s -z 1ms --svg {}", svg.display());
+    let (found, report, output) = witness(&options).end();
     assert_eq!((&found["requests"], output.status.code()), (&0.into(), Some(4)), "{report}");
+    assert_eq!(found["checks"], Value::Array(Vec::new()));
+    assert!(!svg.exists() && report.contains("--svg: no picture: no request arrived"), "{report}");
     assert!(report.contains("no request arrived after the warm-up"), "{report}");
 }
 
@@ -129,6 +139,7 @@ fn an_invalid_command_prints_one_line_and_has_status_2() {
     for (options, told) in [
         ("", "--expect"),
         ("--expect max", "--expect"),
+        ("--expect 0", "write a positive rate such as 1/h\n"),
         ("--expect 5 --arrivals gamma:1", "--arrivals"),
         ("--expect 5 --listen here", "write an address and a port, as in 127.0.0.1:9100"),
         (

@@ -4,7 +4,7 @@ use crate::console::human::positive_duration;
 use crate::results::evenness::ExpectedLoad;
 use crate::running::control::args::address;
 use clap::{Args, value_parser};
-use nanopace::Rate;
+use nanopace::{Rate, RateError};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub(crate) struct WitnessArgs {
     pub(crate) listen: SocketAddr,
 
     /// Compare the load with this rate, as in 10k/s
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = positive_rate)]
     expect: Rate,
 
     /// Compare the load with these arrivals
@@ -68,6 +68,13 @@ pub(crate) struct WitnessArgs {
     /// standard output
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
+}
+
+fn positive_rate(text: &str) -> Result<Rate, String> {
+    text.parse().map_err(|error| match error {
+        RateError::Zero => "write a positive rate such as 1/h".to_owned(),
+        error => error.to_string(),
+    })
 }
 
 impl WitnessArgs {

@@ -1,7 +1,7 @@
 //! Formats the text report of `nanopace witness`.
 
 use crate::console::human::{self, count, percent};
-use crate::judged::checks;
+use crate::judged::checks::{self, Finding};
 use crate::results::evenness::{Burst, Evenness, LEAST_REQUESTS, Lateness};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -44,12 +44,10 @@ impl Display for WitnessReport<'_> {
         for (kind, burst) in ["bursts", ""].into_iter().zip(bursts) {
             burst_line(f, kind, burst)?;
         }
-        let deviation = rate_hz / expected.rate - 1.0;
-        if deviation.abs() > MOST_DEVIATION {
-            let share = percent(1.0 + deviation);
-            writeln!(f, "caution   the rate was {share} of the expected rate")?;
+        for Finding { is_well, text, .. } in checks(self.evenness) {
+            let kind = if is_well { "check" } else { "caution" };
+            writeln!(f, "{kind:<9} {text}")?;
         }
-        self.check(f)?;
         self.shared(f)?;
         let is_by_kernel = "by the kernel, when requests arrived";
         let is_by_program = "by this program, when it read requests: its own delays are included";
@@ -61,16 +59,22 @@ fn time(ns: f64) -> String {
     human::time(Duration::from_secs_f64(ns * 1e-9))
 }
 
-impl WitnessReport<'_> {
-    fn check(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let random = self.evenness.randomness.map(checks::poisson);
-        let even = self.evenness.gaps.filter(|_| !self.evenness.expected.is_poisson);
-        let Some(found) = random.or(even.map(checks::even)) else { return Ok(()) };
-        let kind = if found.is_well { "check" } else { "caution" };
-        writeln!(f, "{kind:<9} {}", found.text)
-    }
+/// Checks whether the load was as expected. Returns nothing if there are too few requests.
+pub(crate) fn checks(evenness: &Evenness) -> Vec<Finding> {
+    let Some((gaps, rate)) = evenness.gaps.zip(evenness.rate) else { return Vec::new() };
+    let even = || checks::even(gaps);
+    let starts = evenness.randomness.map_or_else(even, checks::poisson);
+    other_rate(rate / evenness.expected.rate).into_iter().chain([starts]).collect()
+}
 
-    fn absence(&self) -> String {
+fn other_rate(share: f64) -> Option<Finding> {
+    let text = format!("the rate was {} of the expected rate", percent(share));
+    let finding = Finding { check: "rate", is_well: false, text };
+    ((share - 1.0).abs() > MOST_DEVIATION).then_some(finding)
+}
+
+impl WitnessReport<'_> {
+    pub(crate) fn absence(&self) -> String {
         match self.evenness.requests {
             0 => "no request arrived after the warm-up".to_owned(),
             1..LEAST_REQUESTS => {
