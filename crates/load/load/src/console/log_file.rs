@@ -19,14 +19,14 @@ enum Place {
 }
 
 impl LogFile {
-    /// Opens the file at `path`. The path `-` is standard output. The old contents stay until [`begin`](LogFile::begin)
+    /// Opens the file at `path`, the value of `option`. The path `-` is standard output. The old contents stay until [`begin`](LogFile::begin)
     /// is called.
-    pub(crate) fn create(path: &Path) -> anyhow::Result<LogFile> {
+    pub(crate) fn create(option: &str, path: &Path) -> anyhow::Result<LogFile> {
         if is_stdout(path) {
             return Ok(LogFile(Place::Stdout));
         }
-        let opened = place::open(path).with_context(|| format!("cannot write {}", path.display()));
-        let (file, is_stream) = opened?;
+        let named = || format!("cannot write {option} {}", path.display());
+        let (file, is_stream) = place::open(path).with_context(named)?;
         Ok(LogFile(if is_stream { Place::Stream(file) } else { Place::File(file) }))
     }
 
@@ -73,7 +73,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("log");
         fs::write(&path, "a long text from before").unwrap();
-        let mut log = LogFile::create(&path).unwrap();
+        let mut log = LogFile::create("--csv", &path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "a long text from before");
         log.begin().unwrap();
         log.write_all(b"new").unwrap();

@@ -30,7 +30,8 @@ impl ResultFile {
     /// Checks that the file at `path`, the value of `option`, can be written, without changing its contents. The path
     /// `-` is standard output.
     pub(crate) fn create(option: &'static str, path: &Path) -> anyhow::Result<ResultFile> {
-        let place = place_of(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let named = || format!("cannot write {option} {}", path.display());
+        let place = place_of(path).with_context(named)?;
         Ok(ResultFile { option, place })
     }
 
@@ -238,7 +239,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("x".repeat(256));
         let told = ResultFile::create("--json", &path).unwrap_err().to_string();
-        assert_eq!(told, format!("cannot write {}", path.display()));
+        assert_eq!(told, format!("cannot write --json {}", path.display()));
     }
 
     #[test]
@@ -253,7 +254,7 @@ mod tests {
         assert!(error.to_string().starts_with("cannot write --json: "), "{error}");
         for missing in ["/nonexistent/file", "/", "/tmp/.."] {
             let told = ResultFile::create("--json", Path::new(missing)).unwrap_err().to_string();
-            assert_eq!(told, format!("cannot write {missing}"));
+            assert_eq!(told, format!("cannot write --json {missing}"));
         }
     }
 }

@@ -42,7 +42,7 @@ impl<'run> Second<'run> {
 
 impl CsvLog {
     pub(crate) fn create(path: &Path, has_labels: bool) -> anyhow::Result<CsvLog> {
-        Ok(CsvLog { file: LogFile::create(path)?, has_labels })
+        Ok(CsvLog { file: LogFile::create("--csv", path)?, has_labels })
     }
 
     pub(crate) fn begin(&mut self) -> anyhow::Result<()> {

@@ -26,7 +26,7 @@ pub(crate) struct HdrLog(LogFile);
 
 impl HdrLog {
     pub(crate) fn create(path: &Path) -> anyhow::Result<HdrLog> {
-        LogFile::create(path).map(HdrLog)
+        LogFile::create("--hdr", path).map(HdrLog)
     }
 
     pub(crate) fn begin(&mut self, start: SystemTime) -> anyhow::Result<()> {
