@@ -99,6 +99,17 @@ fn without_blanks(url: &str) -> Cow<'_, str> {
     Cow::Owned(whole)
 }
 
+/// Returns the text of a URL from [`url`], with spaces in its placeholders.
+pub(crate) fn shown(url: &Uri) -> String {
+    let url = url.to_string();
+    let mut parts = url.split(OPEN);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |whole, part| {
+        let (inside, behind) = part.split_at(part.find(CLOSE).unwrap_or_default());
+        whole + OPEN + &inside.replace(':', " ") + behind
+    })
+}
+
 const INVALID: &AsciiSet =
     &CONTROLS.add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`');
 

@@ -23,7 +23,7 @@ use super::transport::pool::Pool;
 use crate::console::Unreachable;
 use crate::http::client::request::request_parts::RequestParts;
 use crate::http::template::values::Values;
-use crate::http::template::{Place, Template, is_one};
+use crate::http::template::{self, Place, Template, is_one};
 use crate::load::data::Data;
 use crate::net::once;
 use crate::net::tls::Connector;
@@ -189,7 +189,7 @@ impl Draft<'_> {
 
     fn request(&mut self, target: &TargetSpec, label: u8) -> anyhow::Result<()> {
         if self.requests.count() == 0 {
-            self.url = target.url.to_string();
+            self.url = template::shown(&target.url);
         }
         once::check(target.headers.iter().map(|(name, _)| name))?;
         let endpoint = self.endpoint_of(&target.url)?;

@@ -200,6 +200,17 @@ fn a_url_is_read_with_its_placeholders() {
 }
 
 #[test]
+fn a_url_is_shown_with_spaces_in_its_placeholders() {
+    for text in [
+        "http://h:80/a:b?x={{random 1..100}}&y={{random-text 3}}:{{user}}",
+        "http://h/a:b",
+        "http://h/{{a",
+    ] {
+        assert_eq!(shown(&url(text).unwrap()), text);
+    }
+}
+
+#[test]
 fn bytes_that_are_not_text_have_no_placeholders() {
     assert!(is_one(b"a{{b") && !is_one(b"a{b") && !is_one(b"\xff{{b}}"));
 }
