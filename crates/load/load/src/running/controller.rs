@@ -12,6 +12,7 @@ use super::member::Member;
 use super::message::{Message, Stage};
 use super::outputs::Outputs;
 use super::policy::{Deciding, Policy};
+use super::workers::connection_slots::ConnectionSlots;
 use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;
 use super::workers::threads::{self, PartThreads};
@@ -167,9 +168,11 @@ impl<'run> Controller<'run> {
 
     pub(crate) fn end(&mut self) -> RunEnd {
         let RunState { shared, span, .. } = self.state;
-        let run_end = span.end_run(shared.pacer.now());
+        let mut run_end = span.end_run(shared.pacer.now());
+        run_end.ledger = shared.with_waiting_claims(run_end.ledger, run_end.at);
         self.totals.end_schedule(&run_end, &self.policy);
         shared.pacer.close();
+        shared.connection_slots.iter().for_each(ConnectionSlots::give_back);
         // Ends a pause, so that its time does not count as lateness. No slots start, because the pacer is closed.
         shared.pacer.resume();
         // The value is set nowhere else, so this cannot fail.

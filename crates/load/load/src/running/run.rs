@@ -232,7 +232,6 @@ impl OpenLoad<'_> {
         }
         let run_end = controller.end();
         controller.wait_for_answers(messages, &threads);
-        shared.connection_slots.iter().for_each(ConnectionSlots::give_back);
         let title = title(setup, span.began);
         let (mut summary, logged) = controller.sum_up(run_end, title, setup.target.resolved_in());
         summary.note_own(member.map_or_else(|| setup.target.take_own_times(), Member::own_times));

@@ -204,7 +204,7 @@ impl<'run> RunTotals<'run> {
     }
 
     fn ledger(&self) -> Ledger {
-        self.ended.unwrap_or_else(|| self.state.pacer().ledger())
+        self.ended.unwrap_or_else(|| self.state.shared.ledger())
     }
 
     /// Returns the current backlog. After the end of the schedule, no more slots fall due. A schedule that is paused at

@@ -7,7 +7,7 @@ use super::span::RunSpan;
 use super::thread_cpu::LoadThreads;
 use crate::load::repeats::Repeats;
 use crate::running::measuring::recorder::Recorder;
-use nanopace::Pacer;
+use nanopace::{Ledger, Nanos, Pacer};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{SetOnce, watch};
@@ -55,6 +55,16 @@ impl RunShared {
             repeats: None,
             pacer,
         }
+    }
+
+    pub(crate) fn ledger(&self) -> Ledger {
+        self.with_waiting_claims(self.pacer.ledger(), self.pacer.now())
+    }
+
+    /// Returns `ledger` at `now`, in which claimed slots that wait for their own connections count as backlog.
+    pub(crate) fn with_waiting_claims(&self, ledger: Ledger, now: Nanos) -> Ledger {
+        let turns = self.connection_slots.as_ref();
+        turns.map_or(ledger, |turns| turns.add_backlog(ledger, &self.pacer, now))
     }
 
     /// Returns the slot whose request is sent for slot `number`. It differs from `number` if the slot repeats a
