@@ -148,7 +148,7 @@ impl Verdict {
             Verdict::BothBehind => return both(lateness),
             Verdict::OnSchedule => "On schedule: requests started when they were due",
             Verdict::TargetBehind => {
-                "The target could not keep up: requests were due while all connections were busy"
+                "The target could not keep up: requests were due while no connection was free for them"
             }
             Verdict::ThinkTimes => {
                 "Too few connections: requests were due while think times held all connections"
@@ -295,7 +295,7 @@ mod tests {
             let lateness = Lateness { target, generator, queued, ..Lateness::default() };
             TargetBehind.sentence(&lateness)
         };
-        assert!(of(80.0, 20.0, 20.0).ends_with("all connections were busy."));
+        assert!(of(80.0, 20.0, 20.0).ends_with("no connection was free for them."));
         let told = " The target caused 60.0 % of the lateness; during up to 35.0 % of it the generator waited for the \
                     CPU while other programs ran.";
         assert!(of(60.0, 40.0, 35.0).ends_with(told), "{}", of(60.0, 40.0, 35.0));

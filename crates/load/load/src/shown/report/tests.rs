@@ -84,7 +84,7 @@ fn a_bad_run_names_all_that_was_bad_and_gives_advice() {
             "Missed 1 of 2 requirements",
             "missed    errors are 2.0%, wanted < 1%",
             "load      incomplete: 3000 of 5000 requests never started",
-            "verdict   The target could not keep up: requests were due while all connections were busy",
+            "verdict   The target could not keep up: requests were due while no connection was free for them",
             "passed    p99 response < 5ms: 1.00ms",
             "rate      500.0/s of 500.0/s requested (100.00 % started) over 10.0s",
             "requests  5001 scheduled: 5000 completed, 100 failed, 1 never started",
