@@ -164,6 +164,7 @@ fn an_invalid_run_prints_one_line_and_has_status_2() {
         ("run --until-confident \"p99 5%\" --requests 9", "leave out --requests"),
         ("run --until-confident \"p99 5%\" --shape \"ramp 1/s..9/s 1s\"", "become more certain"),
         ("run --fail-fast", "no requirement can end the run: write for example --fail-if"),
+        ("run --fail-fast --fail-if achieved>1/s", "no requirement can end the run"),
         ("run --fail-fast --fail-if failed=0 --run x", "--fail-fast: no node of a fleet has"),
     ] {
         let stderr = refusal(output(line));

@@ -123,7 +123,7 @@ pub(crate) fn check_fail_fast(args: &RunArgs) -> anyhow::Result<()> {
         "--fail-fast: no node of a fleet has the results of all nodes: leave out --fail-fast or --run"
     );
     ensure!(
-        !args.criteria().is_empty(),
+        args.criteria().iter().any(Criterion::can_end_run),
         "--fail-fast: no requirement can end the run: write for example --fail-if \"errors <= 1%\""
     );
     Ok(())

@@ -74,6 +74,7 @@ pub(crate) struct Object<F> {
     checks: Vec<Finding>,
     warnings: Vec<String>,
     incomplete: Option<String>,
+    ended_early: Option<String>,
     missed: Vec<String>,
     spectrum: Spectrum,
     machine: Machine,
@@ -284,6 +285,7 @@ impl<F> Object<F> {
             checks: summary.findings.clone(),
             warnings: summary.warnings.clone(),
             incomplete: summary.incomplete.clone(),
+            ended_early: summary.lost.clone(),
             missed: summary.missed.clone(),
             spectrum: Spectrum {
                 service_time_ns: spectrum::points(&stats.service),

@@ -14,7 +14,8 @@ pub(crate) fn xml(summary: &Summary) -> String {
     let load = ("the load is complete", summary.incomplete.as_deref());
     let cases = required.clone().chain([load]);
     let failures = cases.clone().filter(|(_, missed)| missed.is_some()).count();
-    let skipped = (summary.is_cut_short && load.1.is_none()).then_some(CUT_SHORT);
+    let cut_short = summary.early_end().unwrap_or_else(|| CUT_SHORT.to_owned());
+    let skipped = (summary.is_cut_short && load.1.is_none()).then_some(cut_short.as_str());
     let seconds = format!("{:.3}", summary.duration.as_secs_f64());
     let suite = html! {
         testsuites {
@@ -107,7 +108,13 @@ mod tests {
         let mut skipped = TestCaseStatus::skipped();
         skipped.set_message(CUT_SHORT);
         assert_eq!(read(&summary), suite(&[(LOAD, skipped)]));
-        let missed = Summary { incomplete: Some("ended early".to_owned()), ..summary };
+        let lost = Summary { lost: Some("errors <= 1%".to_owned()), ..summary };
+        let mut skipped = TestCaseStatus::skipped();
+        skipped.set_message(
+            "Ended early by --fail-fast: errors <= 1% could not be met any more after 2.00s",
+        );
+        assert_eq!(read(&lost), suite(&[(LOAD, skipped)]));
+        let missed = Summary { incomplete: Some("ended early".to_owned()), ..lost };
         assert_eq!(read(&missed), suite(&[(LOAD, failed("ended early"))]));
     }
 }

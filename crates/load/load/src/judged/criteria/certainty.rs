@@ -13,6 +13,7 @@ use super::{Criterion, Figures};
 use crate::console::human::float;
 use crate::results::labels::OTHERS;
 use crate::results::percentiles::{GROWS, Sample};
+use crate::results::stats::OperationStats;
 use hdrhistogram::Histogram;
 
 /// A number of requests that no run exceeds: 1 million per second for 35 years. An `f64` represents integers of up to 8
@@ -51,6 +52,13 @@ impl Criterion {
     pub(crate) fn is_lost_without_waiting(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
         !self.figure.is_about_waiting() && without.is_lost(figures, most)
+    }
+
+    /// Returns whether the results during a run can decide about the criterion.
+    pub(crate) fn can_end_run(&self) -> bool {
+        let stats = OperationStats::new();
+        let range = || self.figure.range(&Figures::so_far(&stats), [MANY; 2]);
+        self.label.as_deref() != Some(OTHERS) && range().is_some()
     }
 
     pub(crate) fn is_certain(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {

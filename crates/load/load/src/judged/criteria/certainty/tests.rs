@@ -141,3 +141,13 @@ fn a_requirement_is_lost_with_the_request_that_decides_it() {
         assert!(read(text).is_lost(&Figures::so_far(&stats), Some(1_000)), "{text}");
     }
 }
+
+#[test]
+fn some_criteria_cannot_end_a_run() {
+    let can_end = |text: &&str| read(text).can_end_run();
+    let can = ["p99 response < 1s", "max setup < 1s", "failed of \"a\" = 0", "ratio > 0.9"];
+    assert!(can.iter().all(can_end));
+    let cannot = ["achieved > 9/s", "gaps > 9%", "lateness generator < 1s", "p99 first-item < 1s"];
+    assert!(!cannot.iter().any(can_end));
+    assert!(!can_end(&"failed of \"others\" = 0"));
+}

@@ -5,6 +5,7 @@ use super::{Course, Server, run, run_setup, set_up};
 use crate::judged::search::judge::Promise;
 use crate::judged::search::method::{Bounds, Conclusion, Outcome, Search};
 use crate::load::action::Action;
+use crate::shown::json::Object;
 use nanopace::Rate;
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ fn a_run_ends_when_a_requirement_is_lost() {
         let summary = run(&options, course).summary;
         assert_eq!(summary.lost.is_some(), lost_after.is_some(), "{options}");
         assert_eq!(summary.is_cut_short, lost_after.is_some(), "{options}");
+        let json = serde_json::to_value(Object::new(&summary, None::<()>)).unwrap();
+        assert_eq!(json["ended_early"].as_str(), summary.lost.as_deref(), "{options}");
         let seconds = summary.duration.as_secs_f64();
         // The controller checks four times per second.
         let after = seconds - lost_after.unwrap_or(10.0);
