@@ -33,8 +33,8 @@ pub(crate) struct Snapshot {
     pub(crate) is_shape: bool,
     /// Whether all slots of the load have fallen due.
     pub(crate) is_load_over: bool,
-    /// The requested rate of this process in slots per second, if it runs only a part of the load.
-    pub(crate) part_hz: Option<f64>,
+    /// The requested rate of this process in slots per second.
+    pub(crate) own_hz: f64,
     pub(crate) ledger: Ledger,
     pub(crate) backlog: Backlog,
     pub(crate) recent: Recent,
@@ -103,11 +103,14 @@ impl Snapshot {
         (*started > 0).then_some(verdict)
     }
 
-    /// Returns the requested rate as text. For a shape, and after the end of the load, it is the mean requested rate of
-    /// the last second.
+    /// Returns the requested rate per second as text. For a shape, and after the end of the load, it is the mean
+    /// requested rate of the last second.
     pub(crate) fn rate(&self) -> String {
-        let mean = (self.is_shape || self.is_load_over).then_some(self.recent.asked_hz);
-        mean.or(self.part_hz).map_or_else(|| self.load.clone(), human::hz)
+        match self.load.as_str() {
+            _ if self.is_shape || self.is_load_over => human::hz(self.recent.asked_hz),
+            MAX => MAX.to_owned(),
+            _ => human::hz(self.own_hz),
+        }
     }
 }
 

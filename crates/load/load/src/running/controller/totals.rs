@@ -236,7 +236,7 @@ impl<'run> RunTotals<'run> {
             },
             is_shape: shape.is_some(),
             is_load_over: span.has_come(),
-            part_hz: (span.length().share < 1.0).then(|| state.own_hz()),
+            own_hz: state.own_hz(),
             ledger: self.ledger(),
             backlog,
             recent: Recent::new(&self.recent, self.asked_hz()),

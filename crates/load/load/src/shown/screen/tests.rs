@@ -20,7 +20,7 @@ use std::time::Duration;
 fn title() -> Arc<RunTitle> {
     Arc::new(RunTitle {
         url: "http://例え.テスト/é?q=1".to_owned(),
-        load: "5000/s".to_owned(),
+        load: "300k/min".to_owned(),
         by: "16 connections on 2 threads, strictness 0".to_owned(),
     })
 }
@@ -47,7 +47,7 @@ fn snapshot() -> Snapshot {
         load: "5000/s".to_owned(),
         is_shape: false,
         is_load_over: false,
-        part_hz: None,
+        own_hz: 5_000.0,
         ledger: pacer.ledger(),
         recent,
         tally,
@@ -105,7 +105,7 @@ fn the_parts_are_seen_in_terminals_of_four_sizes() {
     let parts = [
         "5000/s, 16 connections",
         "running  5s of 20s",
-        "4321.0/s of 5000/s   backlog 501 (5.00s)   in flight 34",
+        "4321.0/s of 5000.0/s   backlog 501 (5.00s)   in flight 34",
         "requests per second: • requested, ⠤ achieved",
         "5.00k/s",
         "response times, last second",
@@ -117,9 +117,9 @@ fn the_parts_are_seen_in_terminals_of_four_sizes() {
     ];
     assert_shown(&picture(snapshot()), (80, 24), &parts);
     assert_shown(&picture(snapshot()), (200, 60), &parts);
-    let small = ["running  5s of 20s", "4321.0/s of 5000/s", "p50      p99"];
+    let small = ["running  5s of 20s", "4321.0/s of 5000.0/s", "p50      p99"];
     assert_shown(&picture(snapshot()), (35, 8), &small);
-    assert_shown(&picture(snapshot()), (20, 1), &["4321.0/s of 5000/s"]);
+    assert_shown(&picture(snapshot()), (20, 1), &["4321.0/s of 5000.0/s"]);
 }
 
 #[test]
