@@ -69,13 +69,24 @@ fn a_wrong_run_of_several_loads_gets_one_line() {
             "--pin",
             "a run of several loads does not support this option: leave it out",
         ),
-        ("start = 'soon'", "--pin", "wrong.toml line 1: invalid value 'soon' for '--start"),
+        ("versus = 'http://b/'", "--pin", "--versus in /"),
+        ("fleet = 'redis://a/'", "--pin", "--fleet in /"),
+        (
+            "start = '2'",
+            "--pin",
+            "wrong.toml line 1: invalid value '2' for start: time unit needed",
+        ),
         ("stat = '1s'", "--pin", "wrong.toml line 1: \"stat\" is not an option; write start"),
         ("shape = 'hold 0/s 1s'", "--pin", "load wrong: this load has no requests"),
     ] {
         let wrong = file("wrong.toml", text);
         let told_line = refusal(output_of(&["--load", &good, "--load", &wrong, more]));
         assert!(told_line.contains(told), "{text} {more}: {told_line}");
+    }
+    for name in ["name", "start"] {
+        let config = file("config.toml", format!("{name} = '1s'"));
+        let told = refusal(output_of(&["run", "--config", &config]));
+        assert!(told.contains("is an option for the files of --load only"), "{told}");
     }
     let told = refusal(output_of(&["run", "--fail-if", "good: failed = 0"]));
     assert!(

@@ -42,13 +42,17 @@ pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<
     command.try_get_matches_from_mut(words).map_err(refuse)
 }
 
+/// Reads the options of a file. `check` is called with the name of each of them before clap checks which options can be
+/// used together.
 pub(crate) fn of_file(
     definition: &Command,
     own: impl IntoIterator<Item = Arg>,
     path: &Path,
+    check: impl Fn(&str) -> anyhow::Result<()>,
 ) -> Result<(Command, ArgMatches)> {
     let command = named_options(definition).args(own);
     let file = ConfigFile::read(path, &command).map_err(refused)?;
+    file.names().try_for_each(check).map_err(|error| refused(error.to_string()))?;
     let words = iter::once(OsString::new()).chain(file.arguments(|_| false));
     let refuse = |error| refused(format!("{}: {}", path.display(), one_line(&error)));
     let matches = command.clone().try_get_matches_from(words).map_err(refuse)?;

@@ -21,16 +21,13 @@ pub(crate) fn setup<E: EmbeddedTarget>(
     if let Some(other) = other {
         return versus(&requests, &other, args);
     }
-    check(
-        &args,
-        "with --load",
-        |name| LoadFile.supports(name),
-        |name| {
-            format!(
-                "--{name} is an option of one load: write it into the file of the load, as {name} = ..."
-            )
-        },
-    )?;
+    for name in &args.given {
+        check(name, "with --load")?;
+        ensure!(
+            !LoadFile.supports(name),
+            "--{name} is an option of one load: write it into the file of the load, as {name} = ..."
+        );
+    }
     let loads = load_files.iter().map(|file| read::<E>(definition, file));
     let loads = loads.collect::<anyhow::Result<Vec<_>>>()?;
     let (loads, requests): (Vec<_>, Vec<_>) = loads.into_iter().unzip();
@@ -66,41 +63,32 @@ fn read<E: EmbeddedTarget>(
     let start = Arg::new("start").long("start").value_parser(humantime::parse_duration);
     let own = [Arg::new("name").long("name"), start];
     let error = |error: clap::Error| anyhow::Error::msg(refusal::text(&error));
-    let (command, matches) = config::of_file(definition, own, file).map_err(error)?;
+    let check = |name: &str| check_in_file(name, file);
+    let (command, matches) = config::of_file(definition, own, file, check).map_err(error)?;
     let mut args = HttpRunArgs::<E>::from_arg_matches(&matches).map_err(error)?;
     args.settle(&command, &matches);
     let HttpRunArgs { load: mut args, requests, .. } = args;
     let stem = || file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     args.name = matches.get_one("name").cloned().unwrap_or_else(stem);
     args.start = matches.get_one("start").copied().unwrap_or_default();
-    let place = format!("in {}", file.display());
-    check(
-        &args,
-        &place,
-        |name| !LoadFile.supports(name),
-        |name| {
-            format!(
-                "{}: {name} is an option of the whole run: give it on the command line",
-                file.display()
-            )
-        },
-    )?;
     Ok((args, requests))
 }
 
-fn check(
-    args: &RunArgs,
-    place: &str,
-    is_misplaced: impl Fn(&str) -> bool,
-    told: impl Fn(&str) -> String,
-) -> anyhow::Result<()> {
-    for name in &args.given {
-        ensure!(
-            SeveralLoads.supports(name),
-            "--{name} {place}: a run of several loads does not support this option: leave it out"
-        );
-        ensure!(!is_misplaced(name), told(name));
-    }
+fn check_in_file(name: &str, file: &Path) -> anyhow::Result<()> {
+    let file = file.display();
+    check(name, &format!("in {file}"))?;
+    ensure!(
+        LoadFile.supports(name),
+        "{file}: {name} is an option of the whole run: give it on the command line"
+    );
+    Ok(())
+}
+
+fn check(name: &str, place: &str) -> anyhow::Result<()> {
+    ensure!(
+        SeveralLoads.supports(name),
+        "--{name} {place}: a run of several loads does not support this option: leave it out"
+    );
     Ok(())
 }
 

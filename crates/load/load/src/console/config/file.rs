@@ -59,6 +59,12 @@ impl ConfigFile<'_> {
         Ok(ConfigFile { entries: entries.collect::<Result<_, _>>()? })
     }
 
+    /// Returns the names of the options that are set.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let set = self.entries.iter().filter(|entry| !entry.arguments.is_empty());
+        set.filter_map(|entry| entry.option.get_long())
+    }
+
     pub(crate) fn arguments(&self, given: impl Fn(&Arg) -> bool) -> Vec<OsString> {
         let entries = self.entries.iter().filter(|entry| !given(entry.option));
         entries.flat_map(|entry| &entry.arguments).map(OsString::from).collect()
@@ -77,7 +83,9 @@ fn entry<'options>(
     let flag = |value| if option.get_action().takes_values() { value } else { String::new() };
     let argument = |value| format!("--{name}{}", flag(format!("={value}")));
     let arguments: Vec<_> = values.into_iter().map(argument).collect();
-    check(options, &arguments).map_err(wrong)?;
+    // Only keys that are not options of the command line have no name for their value. The message names the key.
+    let told = |told: String| told.replace(&format!("'--{name} <{name}>'"), name);
+    check(options, &arguments).map_err(|error| wrong(told(error)))?;
     Ok(Entry { option, arguments })
 }
 
@@ -92,6 +100,9 @@ fn find<'options>(options: &'options Command, name: &str) -> Option<&'options Ar
 fn unknown(options: &Command, name: &str, value: &Value<'_>) -> String {
     if value.get_ref().is_table() {
         return format!("{name:?} is a table; write each option as NAME = VALUE, without tables");
+    }
+    if matches!(name, "name" | "start") && find(options, "load").is_some() {
+        return format!("{name:?} is an option for the files of --load only");
     }
     if let Some(option) = find(options, &nearest(options, name)) {
         let nearest = option.get_long().unwrap_or_default();
