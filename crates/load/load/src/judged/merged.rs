@@ -8,6 +8,7 @@ use crate::console::machine::Machine;
 use crate::results::nodes::results::Results;
 use crate::results::over_time::OverTime;
 use crate::results::pool_growth::PoolGrowth;
+use crate::results::realtime::RealtimeResult;
 use crate::results::started_at::StartedAt;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -41,6 +42,7 @@ pub(crate) struct PartFile {
     checks: Vec<Check>,
     machine: Machine,
     pool: Option<PoolGrowth>,
+    realtime: Option<RealtimeResult>,
     start_at: Option<StartedAt>,
     shard_results: Option<String>,
     loads: Option<IgnoredAny>,
@@ -213,8 +215,8 @@ fn sum(parts: &[Part<'_>]) -> Summary {
     let incomplete = parts.iter().filter_map(why).reduce(|all, why| format!("{all}; {why}"));
     Summary {
         loads: Vec::new(),
-        pool: pool(parts),
-        realtime: None,
+        pool: of_all(parts, |part| part.pool, PoolGrowth::plus),
+        realtime: of_all(parts, |part| part.realtime, RealtimeResult::plus),
         title: title(parts),
         target_hz: parts.iter().map(|part| part.file.target_rate).sum(),
         achieved_hz: started / duration.as_secs_f64().max(1e-9),
@@ -243,9 +245,14 @@ fn sum(parts: &[Part<'_>]) -> Summary {
     }
 }
 
-fn pool(parts: &[Part<'_>]) -> Option<PoolGrowth> {
-    let pools: Option<Vec<_>> = parts.iter().map(|part| part.file.pool).collect();
-    pools?.into_iter().reduce(PoolGrowth::plus)
+/// Returns the sum of the values of all parts, or `None` if a part has no value.
+fn of_all<V>(
+    parts: &[Part<'_>],
+    value: impl Fn(&PartFile) -> Option<V>,
+    plus: impl Fn(V, V) -> V,
+) -> Option<V> {
+    let values: Option<Vec<_>> = parts.iter().map(|part| value(part.file)).collect();
+    values?.into_iter().reduce(plus)
 }
 
 fn title(parts: &[Part<'_>]) -> Title {

@@ -7,6 +7,7 @@ use crate::judged::verdict::Verdict;
 use crate::results::confidence::LEAST_BATCHES;
 use crate::results::nodes::timeline::Timeline;
 use crate::results::over_time::OverTime;
+use crate::results::realtime::{Class, RealtimeResult};
 use crate::shown::json::Object;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
@@ -167,9 +168,12 @@ fn a_whole_without_slots_has_the_verdict_of_its_parts() {
 }
 
 #[test]
-fn the_whole_has_the_settings_and_pools_of_its_parts() {
+fn the_whole_has_the_settings_pools_and_scheduling_class_of_its_parts() {
     let mut parts = ["1/2", "2/2"].map(|shard| part("--rate 50/s --requests 40", shard));
-    for (part, csv) in parts.iter_mut().zip(["1.csv", "2.csv"]) {
+    for (part, (csv, class)) in
+        parts.iter_mut().zip([("1.csv", "SCHED_RR 10"), ("2.csv", "nice -15")])
+    {
+        part["realtime"] = json!({"class": class, "returned": 1});
         part["settings"]["connections"] = "1..9".into();
         part["settings"]["csv"] = csv.into();
         part["pool"] = json!({"first": 1, "most": 9, "opened": 5, "last_opened_seconds": 0.5});
@@ -178,8 +182,12 @@ fn the_whole_has_the_settings_and_pools_of_its_parts() {
     assert_eq!(whole.title.settings.keys().collect::<Vec<_>>(), ["connections"]);
     let pool = whole.pool.unwrap();
     assert_eq!((pool.first, pool.most, pool.opened), (2, 18, 10));
-    parts[0]["pool"] = Value::Null;
-    assert_eq!(merge(&parts).unwrap().pool, None);
+    assert_eq!(whole.realtime, Some(RealtimeResult { class: Class::Nice, returned: 2 }));
+    for name in ["pool", "realtime"] {
+        parts[0][name] = Value::Null;
+    }
+    let whole = merge(&parts).unwrap();
+    assert_eq!((whole.pool, whole.realtime), (None, None));
 }
 
 #[test]
