@@ -241,7 +241,8 @@ pub(crate) fn machine(summary: &Summary) -> Markup {
 
 pub(crate) fn settings(summary: &Summary) -> Markup {
     let Title { settings, given, .. } = &summary.title;
-    let given = settings.iter().filter(|(name, _)| given.contains(*name));
+    let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+    let given = settings.iter().filter(|(name, value)| given.contains(*name) && !is_empty(value));
     let facts: Vec<_> = given.map(|(name, value)| (name.as_str(), setting(name, value))).collect();
     if facts.is_empty() {
         return html! { p { "No option was given. All options have their defaults." } };
@@ -251,7 +252,6 @@ pub(crate) fn settings(summary: &Summary) -> Markup {
 
 fn setting(name: &str, value: &Value) -> String {
     match value {
-        Value::Array(values) if values.is_empty() => NONE.to_owned(),
         Value::Array(values) => {
             values.iter().map(|value| setting(name, value)).collect::<Vec<_>>().join("\n")
         }

@@ -1,6 +1,6 @@
 //! Tests properties that the pages of all kinds of runs must have.
 
-use super::html;
+use super::{facts, html};
 use crate::console::human;
 use crate::judged::comparison::Comparison;
 use crate::judged::comparison::stored_run::StoredRun;
@@ -36,6 +36,14 @@ fn hostile() -> Summary {
     }
     summary.title.machine.processor = Some(HOSTILE.to_owned());
     summary
+}
+
+#[test]
+fn an_option_without_a_value_is_no_setting() {
+    let mut summary = long(1, 1);
+    summary.title.given = ["header", "rate"].map(str::to_owned).into();
+    let settings = facts::settings(&summary).into_string();
+    assert!(settings.contains("rate") && !settings.contains("header"), "{settings}");
 }
 
 fn all() -> Vec<(&'static str, Summary)> {
