@@ -296,8 +296,8 @@ impl Load {
 
     /// Gives the load threads priority over other programs: `SCHED_RR` if the system allows it, otherwise a nice value
     /// of -15 if the system allows that, otherwise no priority. The report names the priority. A thread that uses more
-    /// than 80 % of a core for a second returns to the normal class. This method has an effect only on Linux, and not
-    /// for blocking targets or closures.
+    /// than 80 % of a core for a second returns to the normal class. [`run`](Load::run) returns an error for blocking
+    /// targets and closures, and on systems other than Linux.
     pub fn realtime(mut self) -> Load {
         self.args.realtime = true;
         self

@@ -51,8 +51,8 @@ impl Loads {
     }
 
     /// Adds a load with a name of letters, digits, `-`, `_` and `.`. The requirements of the load apply to its own
-    /// results. The load's own number of [`threads`](Load::threads) and its setting of [`realtime`](Load::realtime)
-    /// have no effect.
+    /// results. The load's own number of [`threads`](Load::threads) and its own [`realtime`](Load::realtime) have no
+    /// effect: set them with [`Loads::threads`] and [`Loads::realtime`].
     pub fn add<T: Target>(mut self, name: &str, load: Load, target: T) -> Loads {
         let name = name.to_owned();
         self.loads.push(Box::new(move || {
@@ -105,6 +105,14 @@ impl Loads {
     /// [`BlockingTarget`](crate::BlockingTarget). By default, there is at most one thread per core.
     pub fn threads(mut self, threads: u16) -> Loads {
         self.args.threads = Some(threads);
+        self
+    }
+
+    /// Gives the load threads of all loads priority over other programs, as [`Load::realtime`] does for one load. If a
+    /// load has a [`BlockingTarget`](crate::BlockingTarget), or if the system is not Linux, [`run`](Loads::run) returns
+    /// an error.
+    pub fn realtime(mut self) -> Loads {
+        self.args.realtime = true;
         self
     }
 
@@ -242,6 +250,10 @@ mod tests {
             (both(""), "cannot be the name of a load"),
             (both("b").threads(0), "threads(0): write a number from 1 to 1024"),
             (both("b").threads(1_025), "threads(1025): write a number from 1 to 1024"),
+            (
+                both("b").add("c", load("9/s", 1), |_: Slot| Ok(Done::new())).realtime(),
+                "load c: --realtime works only on Linux and with calls that do not block",
+            ),
             (both("b").fail_if("c: failed = 0").unwrap(), "write one of a, b"),
             (
                 both("b").fail_if("p99 first-item < 1s").unwrap(),
