@@ -4,10 +4,12 @@ use crate::console::human;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 /// A report contains a warning if the schedule started later than requested by more than this.
 const MOST_LATE: Duration = Duration::from_millis(100);
+const CHRONY_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct StartedAt {
@@ -50,8 +52,22 @@ pub(crate) fn clock(error_seconds: Option<f64>) -> String {
 /// but calling it needs unsafe code.
 fn clock_error() -> Option<f64> {
     let mut chrony = Command::new("chronyc");
-    chrony.args(["-c", "tracking"]).stdin(Stdio::null()).stderr(Stdio::null());
-    of_tracking(&String::from_utf8(chrony.output().ok()?.stdout).ok()?)
+    of_tracking(&output_within(CHRONY_TIMEOUT, chrony.args(["-c", "tracking"]))?)
+}
+
+/// Returns the standard output of a command. Kills a command that takes longer than `timeout`, and returns `None`. The
+/// output must fit into the buffer of a pipe.
+fn output_within(timeout: Duration, command: &mut Command) -> Option<String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let (mut child, end) = (command.spawn().ok()?, Instant::now() + timeout);
+    while child.try_wait().ok()?.is_none() {
+        if Instant::now() >= end {
+            let _ = child.kill().and_then(|()| child.wait());
+            return None;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    String::from_utf8(child.wait_with_output().ok()?.stdout).ok()
 }
 
 /// Returns the maximum error as chrony's manual computes it: the offset of the clock, plus the root dispersion and half
@@ -85,5 +101,15 @@ mod tests {
         for bad in [output("0", "Not synchronised"), output("x", "Normal"), "506 no".to_owned()] {
             assert_eq!(of_tracking(&bad), None, "{bad}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_command_that_takes_too_long_has_no_output() {
+        let output = |seconds, line| {
+            output_within(Duration::from_secs(seconds), Command::new("sh").args(["-c", line]))
+        };
+        assert_eq!(output(600, "echo 1").as_deref(), Some("1\n"));
+        assert_eq!(output(0, "exec sleep 600"), None);
     }
 }
