@@ -63,8 +63,8 @@ impl RunShared {
 
     /// Returns `ledger` at `now`, in which claimed slots that wait for their own connections count as backlog.
     pub(crate) fn with_waiting_claims(&self, ledger: Ledger, now: Nanos) -> Ledger {
-        let turns = self.connection_slots.as_ref();
-        turns.map_or(ledger, |turns| turns.add_backlog(ledger, &self.pacer, now))
+        let slots = self.connection_slots.as_ref();
+        slots.map_or(ledger, |slots| slots.add_backlog(ledger, &self.pacer, now))
     }
 
     /// Returns the slot whose request is sent for slot `number`. It differs from `number` if the slot repeats a
