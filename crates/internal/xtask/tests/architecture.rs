@@ -212,7 +212,7 @@ fn assert_have_sources(regressions: &Path) -> usize {
                 continue;
             }
             let source = path.strip_prefix(regressions).unwrap().with_extension("rs");
-            assert!(roots.iter().any(|root| root.join(&source).is_file()), "{path:?}");
+            assert!(roots.iter().any(|root| root.join(&source).is_file()), "{}", path.display());
             count += 1;
         }
     }
