@@ -156,7 +156,7 @@ fn a_run_is_compared_with_its_baseline() {
     assert_eq!(object["missed"].as_array().unwrap().len(), 1);
     for (options, told) in [
         ("--rate 500 --duration 1s", "the lengths of the runs differ: 2.0s and 1.0s"),
-        ("--rate 300 --duration 2s", "the loads differ: 500.0/s and 300.0/s"),
+        ("--rate 300 --duration 2s", "the loads differ: 500/s and 300/s"),
         ("--rate 500 --arrivals poisson", "the loads differ: --arrivals is even and poisson"),
         ("--rate max", "the loads differ: only one has --rate max"),
     ] {

@@ -196,7 +196,7 @@ fn an_absent_or_silent_collector_does_not_delay_the_end() {
         (&silent, "no response within 5 s"),
     ] {
         let (_, stderr) = pushed(url, "--requests 20", None);
-        let last = stderr.lines().find(|line| line.contains("1 of 1 pushes failed"));
+        let last = stderr.lines().find(|line| line.contains("1 of 1 push failed"));
         assert!(last.is_some_and(|last| last.contains(told)), "{stderr}");
     }
 }
@@ -209,7 +209,7 @@ fn a_collector_behind_tls_must_be_trusted() {
     for (certificate, is_trusted) in [(own.cert.pem(), true), (certificate().cert.pem(), false)] {
         let trusted = file("otlp.pem", certificate);
         let (_, stderr) = pushed(&url, "--requests 20", Some(&trusted));
-        assert_eq!(!stderr.contains("1 of 1 pushes failed"), is_trusted, "{stderr}");
+        assert_eq!(!stderr.contains("1 of 1 push failed"), is_trusted, "{stderr}");
         assert_eq!(collector.messages().len(), usize::from(is_trusted), "{stderr}");
     }
 }

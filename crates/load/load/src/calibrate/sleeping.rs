@@ -30,7 +30,8 @@ impl Sleeping {
         let [some, many] =
             CLUMPED_HZ.map(|hz| (self.starts_at(hz), human::short_hz(f64::from(hz))));
         let clump = human::time(self.clump());
-        format!("{clump}: {} starts at {}, {} at {}", some.0, some.1, many.0, many.1)
+        let starts = human::count(some.0, "start");
+        format!("{clump}: {starts} at {}, {} at {}", some.1, many.0, many.1)
     }
 }
 

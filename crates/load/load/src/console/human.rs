@@ -18,8 +18,10 @@ pub(crate) fn long_time(long: Duration) -> String {
         ..120 => time(long),
         seconds => {
             let (days, rest) = (seconds / DAY, Duration::from_secs(seconds % DAY));
-            let days = if days == 0 { String::new() } else { format!("{days}days ") };
-            format!("{days}{}", humantime::format_duration(rest))
+            let unit = if days == 1 { "day" } else { "days" };
+            let days = (days > 0).then(|| format!("{days}{unit}"));
+            let rest = (!rest.is_zero()).then(|| humantime::format_duration(rest).to_string());
+            days.into_iter().chain(rest).collect::<Vec<_>>().join(" ")
         }
     }
 }
@@ -47,29 +49,24 @@ fn with_unit(time: Duration) -> (f64, &'static str) {
     let seconds = time.as_secs_f64();
     match seconds {
         ..1e-6 => (seconds * 1e9, "ns"),
-        ..1e-3 => (seconds * 1e6, "us"),
-        ..1.0 => (seconds * 1e3, "ms"),
+        ..999.5e-6 => (seconds * 1e6, "us"),
+        ..999.5e-3 => (seconds * 1e3, "ms"),
         _ => (seconds, "s"),
     }
 }
 
-/// Formats a rate per second. Rates from 0.0001/s to 10/s have four decimals, and other rates have one decimal.
+/// Formats a rate per second with three digits, or in whole numbers from 100/s on: `0.500/s`, `33.3/s`, `4997/s`. All
+/// rates are written this way, so that an achieved rate can be read beside a requested rate. A report tells smaller
+/// differences by the share of requests that started. A rate below a millionth is printed as 0.
 #[must_use]
 pub(crate) fn hz(hz: f64) -> String {
-    hz_beside(hz, hz)
-}
-
-/// Formats a rate per second, with as many decimals as the greater rate `most` that is shown with it.
-#[must_use]
-pub(crate) fn hz_beside(hz: f64, most: f64) -> String {
-    // Rates from 9.99995 on would be printed as 10.0000, so they get one decimal.
-    let decimals = if (1e-4..9.999_95).contains(&most) { 4 } else { 1 };
-    format!("{hz:.decimals$}/s")
-}
-
-#[must_use]
-pub(crate) fn two_hz([first, second]: [f64; 2]) -> [String; 2] {
-    [first, second].map(|hz| hz_beside(hz, first.max(second)))
+    match hz {
+        ..1e-6 => "0/s".to_owned(),
+        ..0.009_995 => format!("{hz:.2e}/s"),
+        ..0.099_95 => format!("{hz:.4}/s"),
+        ..0.999_5 => format!("{hz:.3}/s"),
+        _ => three_digits(hz) + "/s",
+    }
 }
 
 #[must_use]
@@ -79,18 +76,20 @@ pub(crate) fn count(count: impl Display, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// Formats a rate per second with three digits, or with two below 0.1/s, in at most nine characters: `33.3k/s`. A rate
-/// below a millionth is printed as 0.
 #[must_use]
-pub(crate) fn short_hz(hz: f64) -> String {
-    match hz {
-        1e-6..0.01 => format!("{hz:.1e}/s"),
-        0.01..0.1 => format!("{hz:.3}/s"),
-        ..1e3 => three_digits(hz) + "/s",
-        ..1e6 => three_digits(hz / 1e3) + "k/s",
-        ..1e9 => three_digits(hz / 1e6) + "M/s",
-        ..1e12 => three_digits(hz / 1e9) + "G/s",
-        _ => format!("{hz:.2e}/s"),
+pub(crate) fn was(count: u64) -> &'static str {
+    if count == 1 { "was" } else { "were" }
+}
+
+/// Formats a rate per second with three digits, in at most nine characters: `33.3k/s`.
+#[must_use]
+pub(crate) fn short_hz(rate: f64) -> String {
+    match rate {
+        ..999.5 => hz(rate),
+        ..999.5e3 => three_digits(rate / 1e3) + "k/s",
+        ..999.5e6 => three_digits(rate / 1e6) + "M/s",
+        ..999.5e9 => three_digits(rate / 1e9) + "G/s",
+        _ => format!("{rate:.2e}/s"),
     }
 }
 
@@ -133,9 +132,10 @@ pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
 }
 
 fn three_digits(value: f64) -> String {
+    // 9.996 is rounded to 10.0, which needs one decimal less than 9.99.
     let decimals = match value {
-        ..10.0 => 2,
-        ..100.0 => 1,
+        ..9.995 => 2,
+        ..99.95 => 1,
         _ => 0,
     };
     format!("{value:.decimals$}")
@@ -147,10 +147,11 @@ mod tests {
 
     #[test]
     fn long_times_have_hours_and_minutes() {
-        let shown = [2_500, 119_999, 120_999, 3_723_000, 176_523_000]
+        let shown = [2_500, 119_999, 120_999, 3_723_000, 108_000_000, 172_800_000, 176_523_000]
             .map(Duration::from_millis)
             .map(long_time);
-        assert_eq!(shown, ["2.50s", "120s", "2m", "1h 2m 3s", "2days 1h 2m 3s"]);
+        let expected = ["2.50s", "120s", "2m", "1h 2m 3s", "1day 6h", "2days", "2days 1h 2m 3s"];
+        assert_eq!(shown, expected);
     }
 
     #[test]
@@ -164,16 +165,23 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_are_read_together_have_the_same_decimals() {
-        for (rates, shown) in [
-            ([10.0, 9.999], ["10.0/s", "10.0/s"]),
-            ([9.0, 8.999], ["9.0000/s", "8.9990/s"]),
-            ([5_000.0, 1.5], ["5000.0/s", "1.5/s"]),
-            ([0.0, 0.0], ["0.0/s", "0.0/s"]),
+    fn rates_have_three_digits_or_are_whole_numbers() {
+        for (rate, shown) in [
+            (0.0, "0/s"),
+            (1.0 / 86_400.0, "1.16e-5/s"),
+            (0.009_996, "0.0100/s"),
+            (0.016_67, "0.0167/s"),
+            (0.099_96, "0.100/s"),
+            (0.999_2, "0.999/s"),
+            (0.999_6, "1.00/s"),
+            (9.888, "9.89/s"),
+            (9.996, "10.0/s"),
+            (99.96, "100/s"),
+            (4_996.6, "4997/s"),
+            (5e6, "5000000/s"),
         ] {
-            assert_eq!(two_hz(rates), shown);
+            assert_eq!(hz(rate), shown);
         }
-        assert_eq!([9.999_99, 10.0, 0.5].map(hz), ["10.0/s", "10.0/s", "0.5000/s"]);
     }
 
     #[test]
@@ -184,11 +192,10 @@ mod tests {
     #[test]
     fn short_rates_have_three_digits() {
         for (hz, text) in [
-            (0.0, "0.00/s"),
-            (1.0 / 86_400.0, "1.2e-5/s"),
-            (0.025, "0.025/s"),
-            (0.5, "0.50/s"),
+            (0.0, "0/s"),
+            (0.5, "0.500/s"),
             (250.0, "250/s"),
+            (999.6, "1.00k/s"),
             (33_333.3, "33.3k/s"),
             (5e6, "5.00M/s"),
             (2e10, "20.0G/s"),
@@ -242,8 +249,11 @@ mod tests {
             (0, "0ns"),
             (999, "999ns"),
             (1_000, "1.00us"),
+            (9_996, "10.0us"),
             (62_130, "62.1us"),
+            (99_960, "100us"),
             (999_000, "999us"),
+            (999_600, "1.00ms"),
             (1_234_567, "1.23ms"),
             (2_000_000_000, "2.00s"),
             (3_600_000_000_000, "3600s"),

@@ -7,6 +7,7 @@ use super::client::request::targets::{self, TargetSpec};
 use super::embedded::EmbeddedTarget;
 use super::template;
 use crate::console::Progress;
+use crate::console::human;
 use crate::load::schedule::recording::Recording;
 use crate::load::schedule::recording::recorded::Requests;
 use crate::load::schedule::recording::request::{RecordedBody, RecordedRequest};
@@ -57,7 +58,7 @@ fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
     let (all, is_one) = (of_slots.len(), |index: &&u32| is_encoded[**index as usize]);
     let count = of_slots.iter().filter(is_one).count();
     let told = "characters that are not valid in a URL are percent-encoded";
-    (count > 0).then(|| format!("{told} in {count} of {all} requests"))
+    (count > 0).then(|| format!("{told} in {count} of {}", human::count(all, "request")))
 }
 
 fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static str, bool); 7] {

@@ -2,7 +2,7 @@
 
 use super::summary::Summary;
 use super::verdict::Verdict;
-use crate::console::human::{percent, time};
+use crate::console::human::{count, percent, time};
 use crate::load::shortage::Shortage;
 use crate::load::unsupported::RunKind::Node;
 use crate::results::percentiles;
@@ -100,7 +100,7 @@ fn busy(summary: &Summary) -> String {
         return String::new();
     }
     let busy = (summary.target_hz * summary.stats.service.mean() * 1e-9).ceil();
-    format!(": this rate keeps about {busy} connections busy")
+    format!(": this rate keeps about {} busy", count(busy, "connection"))
 }
 
 fn upper_end(summary: &Summary) -> &'static str {

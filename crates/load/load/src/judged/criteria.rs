@@ -52,6 +52,7 @@ pub(crate) use goal::Goal;
 pub(crate) use percentile::Percentile;
 pub(crate) use words::CriterionError;
 
+use crate::console::human;
 use crate::load::own_times::Part;
 use figure::{Better, Figure, Single, Value};
 use operator::Operator;
@@ -248,7 +249,7 @@ impl Display for Missed<'_> {
                 let Value { least, most, bounds: (bounds, times) } = actual;
                 if least < most {
                     let are = if bounds == 1 { "is a lower bound" } else { "are lower bounds" };
-                    write!(f, " ({bounds} of {times} times {are})")?;
+                    write!(f, " ({bounds} of {} {are})", human::count(times, "time"))?;
                 }
             }
             None => write!(f, "{name} {} unknown ({})", figure.verb(), figure.absence())?,

@@ -217,7 +217,7 @@ impl Summary {
     }
 
     pub(crate) fn early_end(&self) -> Option<String> {
-        let after = human::time(self.duration);
+        let after = human::long_time(self.duration);
         let ended = |lost| {
             format!("Ended early by --fail-fast: {lost} could not be met any more after {after}")
         };
@@ -325,17 +325,17 @@ fn ratio(started: f64, required: f64) -> f64 {
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
-        let were = if overdue == 1 { "was" } else { "were" };
-        return Some(format!("ended early, when {} {were} overdue", count(overdue, "slot")));
+        let slots = count(overdue, "slot");
+        return Some(format!("ended early, when {slots} {} overdue", human::was(overdue)));
     }
     let late = float(stats.unstarted.saturating_sub(overdue));
     let missing = (required - float(stats.started())).floor();
     if missing > late && (missing - late) * 2.0 >= required {
-        return Some(format!("{missing} of {} slots never started", required.floor()));
+        return Some(format!("{missing} of {} never started", count(required.floor(), "slot")));
     }
     let (given_up, started) = (stats.unfinished, stats.started());
     let is_half = given_up > 0 && given_up * 2 >= started;
-    is_half.then(|| format!("{given_up} of {started} requests were given up before they ended"))
+    is_half.then(|| format!("{given_up} of {} had to be given up", count(started, "request")))
 }
 
 /// Returns `None` for a run that recorded something, and for a load without slots in the recorded part.
@@ -389,12 +389,9 @@ fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<Strin
 fn unopened(sessions: usize) -> Option<String> {
     (sessions > 0).then(|| {
         format!(
-            "{} not open when the load began: connecting took longer than --timeout",
-            if sessions == 1 {
-                "1 session was".to_owned()
-            } else {
-                format!("{sessions} sessions were")
-            }
+            "{} {} not open when the load began: connecting took longer than --timeout",
+            count(sessions, "session"),
+            human::was(sessions as u64)
         )
     })
 }
@@ -450,7 +447,7 @@ mod tests {
         assert_eq!(told(ending(false, 400), 1_402.0, &stats).as_deref(), Some(half));
         let early = "ended early, when 7 slots were overdue";
         assert_eq!(told(ending(true, 7), 1_402.0, &stats).as_deref(), Some(early));
-        let given_up = "251 of 501 requests were given up before they ended";
+        let given_up = "251 of 501 requests had to be given up";
         (stats.skipped, stats.unstarted, stats.unfinished) = (0, 0, 251);
         assert_eq!(told(ending(false, 0), 501.0, &stats).as_deref(), Some(given_up));
         stats.unfinished = 250;

@@ -29,8 +29,8 @@ pub(crate) fn write(
         let Some(last) = last else { break true };
         if interrupt.is_triggered() {
             watch.progress.add_line(&format!(
-                "interrupted after {} starts; the list is incomplete",
-                watch.written
+                "interrupted after {}; the list is incomplete",
+                human::count(watch.written, "start")
             ));
             break false;
         }
@@ -50,8 +50,8 @@ impl Watch {
     fn show(&mut self, last: Duration) {
         if self.shown.elapsed() >= TICK {
             self.shown = Instant::now();
-            let (written, time) = (self.written, human::time(last));
-            self.progress.show(&format_args!("{written} starts written, up to {time}"));
+            let (written, time) = (human::count(self.written, "start"), human::long_time(last));
+            self.progress.show(&format_args!("{written} written, up to {time}"));
         }
     }
 }

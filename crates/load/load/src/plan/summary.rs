@@ -20,7 +20,7 @@ impl Display for Summary<'_> {
         let (schedule, end) = (self.load.schedule, self.outline.end);
         writeln!(f, "load      {}", schedule.title())?;
         let only = if self.load.has_end() { "" } else { ": the beginning of a load without end" };
-        writeln!(f, "duration  {}{only}", human::time(end))?;
+        writeln!(f, "duration  {}{only}", human::long_time(end))?;
         writeln!(f, "slots     {}", self.outline.total())?;
         let (lowest, mean, peak) = self.rates();
         let [lowest, mean, peak] = [lowest, mean, peak].map(human::short_hz);

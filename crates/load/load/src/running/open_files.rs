@@ -2,6 +2,7 @@
 
 use super::workers::any_backend::AnyBackend;
 use super::workers::threads;
+use crate::console::human::count;
 use anyhow::bail;
 use std::io;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub(super) fn allow(
     let fits = most_sessions(sessions, |sessions| needed(target, sessions, threads) <= most);
     let fewer = match fits {
         0 => String::new(),
-        fits => format!(", or use {fits} connections at most"),
+        fits => format!(", or use {} at most", count(fits, "connection")),
     };
     bail!(
         "{sessions} connections need {needs} open files, and the hard limit is {most}: raise it (as root: ulimit -n {needs}){fewer}"

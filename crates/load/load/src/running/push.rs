@@ -51,8 +51,9 @@ impl Push {
         // If the thread no longer exists, it has panicked and has printed a message.
         let _ = self.end.send(());
         let Pushed { all, failed, last } = self.thread.join().unwrap_or_default();
+        let pushes = if all == 1 { "push" } else { "pushes" };
         (failed > 0)
-            .then(|| format!("--otlp: {failed} of {all} pushes failed; the last error: {last}"))
+            .then(|| format!("--otlp: {failed} of {all} {pushes} failed; the last error: {last}"))
     }
 }
 

@@ -68,7 +68,7 @@ fn table(
 
 fn figures(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     let (stats, confidence) = (&summary.stats, summary.confidence());
-    let [asked, achieved] = human::two_hz([summary.target_hz, summary.achieved_hz]);
+    let [asked, achieved] = [summary.target_hz, summary.achieved_hz].map(human::hz);
     writeln!(f, "| | service | response |\n|---|---|---|")?;
     for (name, quantile) in POINTS {
         let [service, response] = [confidence.service(), confidence.response()].map(|times| {
@@ -78,7 +78,7 @@ fn figures(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
         writeln!(f, "| {name} | {service} | {response} |")?;
     }
     let (completed, failed) = (stats.completed(), stats.failed());
-    let duration = human::time(summary.duration);
+    let duration = human::long_time(summary.duration);
     writeln!(f, "\n{achieved} of {asked} over {duration}: {completed} completed, {failed} failed.")
 }
 

@@ -102,7 +102,7 @@ fn heading(summary: &Summary) -> Markup {
                 p.note.missed[["missed", "load"].contains(&kind)] { (kind) ": " (text) }
             }
             @if let Some(advice) = advice(summary) { p.note { "advice: " (advice) } }
-            p.what { bdi { (summary.title.url) } " · " (start) " · " (human::time(summary.duration)) " recorded" }
+            p.what { bdi { (summary.title.url) } " · " (start) " · " (human::long_time(summary.duration)) " recorded" }
             (facts::key_figures(summary))
         }
         section { h2 { "Settings" } (facts::settings(summary)) }

@@ -32,9 +32,9 @@ impl Display for Rates<'_> {
             let [full, all] = [achieved, asked.max(achieved)].map(|hz| length(hz / most));
             let missing = if self.is_closed { 0 } else { all - full };
             let bar = "#".repeat(full) + &".".repeat(missing);
-            let [asked, achieved] = [asked, achieved].map(|hz| human::hz_beside(hz, most));
+            let [asked, achieved] = [asked, achieved].map(human::hz);
             let from = row.from.as_secs_f64();
-            writeln!(f, "{from:>17.1}s{} {achieved:>12}  {bar}", requested(&asked))?;
+            writeln!(f, "{from:>17.2}s{} {achieved:>12}  {bar}", requested(&asked))?;
         }
         Ok(())
     }
@@ -61,13 +61,13 @@ mod tests {
             lines[1..],
             [
                 "   over time, from    requested     achieved",
-                "              0.0s       10.0/s       10.0/s  ###############",
-                "              1.0s       20.0/s        5.0/s  ########......................",
-                "              2.0s        0.0/s        0.0/s  ",
+                "             0.00s       10.0/s       10.0/s  ###############",
+                "             1.00s       20.0/s       5.00/s  ########......................",
+                "             2.00s          0/s          0/s  ",
             ]
         );
         let closed = shown(&all, true);
-        assert!(closed.contains("\n              1.0s        5.0/s  ########\n"), "{closed}");
+        assert!(closed.contains("\n             1.00s       5.00/s  ########\n"), "{closed}");
         assert_eq!(shown(&over_time([(0, 1_000, 10.0, 10)]), false), "");
     }
 

@@ -17,17 +17,13 @@ pub(crate) fn sentence(repetition: &Repetition) -> String {
         return "No slow request was repeated: run for at least as long as the first run"
             .to_owned();
     }
-    let (requests, share) = (human::count(requests, "request"), percent(others.share()));
-    let were = if slow == 1 { "was" } else { "were" };
+    let share = human::percent(others.share());
+    let (requests, were) = (human::count(requests, "request"), human::was(slow));
     format!("{cause}: {slow} of {requests} {were} slow again; {share} of the others were slow")
 }
 
 fn time(ns: u64) -> String {
     human::time(Duration::from_nanos(ns))
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 pub(crate) const COLUMNS: [&str; 4] = ["requests", "slow", "service p50", "service p95"];
@@ -36,7 +32,7 @@ pub(crate) fn rows(repetition: &Repetition) -> [[String; 5]; 3] {
     let Repetition { repeated, slowest, others, .. } = repetition;
     [("repeated", repeated), ("slowest", slowest), ("others", others)].map(|(name, group)| {
         let GroupResult { requests, slow, service_p50_ns, service_p95_ns } = group;
-        let slow = format!("{slow} ({})", percent(group.share()));
+        let slow = format!("{slow} ({})", human::percent(group.share()));
         let [p50, p95] = [service_p50_ns, service_p95_ns].map(|ns| ns.map_or("-".to_owned(), time));
         [name.to_owned(), requests.to_string(), slow, p50, p95]
     })

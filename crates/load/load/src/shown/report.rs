@@ -181,11 +181,11 @@ fn figures(summary: &Summary) -> Vec<String> {
 }
 
 fn rate(summary: &Summary) -> String {
-    let span = human::time(summary.duration);
+    let span = human::long_time(summary.duration);
     if summary.is_closed {
         return format!("rate      {} over {span}", human::hz(summary.achieved_hz));
     }
-    let [requested, achieved] = human::two_hz([summary.target_hz, summary.achieved_hz]);
+    let [requested, achieved] = [summary.target_hz, summary.achieved_hz].map(human::hz);
     let share = summary.known_ratio().map(|ratio| format!(" ({:.2} % started)", ratio * 100.0));
     let share = share.unwrap_or_default();
     format!("rate      {achieved} of {requested} requested{share} over {span}")

@@ -25,7 +25,7 @@ impl Display for WitnessReport<'_> {
             return self.shared(f);
         };
         let (requests, time) = (count(requests, "request"), time(seconds * 1e9));
-        let [rate, expected_rate] = human::two_hz([rate_hz, expected.rate]);
+        let [rate, expected_rate] = [rate_hz, expected.rate].map(human::hz);
         writeln!(f, "requests  {requests} in {time}, {rate} (expected {expected_rate})")?;
         let near = percent(gaps.within_25_percent);
         let variation = gaps.coefficient_of_variation;

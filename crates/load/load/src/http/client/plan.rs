@@ -476,7 +476,11 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: placeholders change the body's length")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
-    ensure!(is_right, "the header Content-Length is {given:?}, but the body has {body} bytes");
+    ensure!(
+        is_right,
+        "the header Content-Length is {given:?}, but the body has {}",
+        crate::console::human::count(body, "byte")
+    );
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Reads a run from its JSON file, and checks whether two runs can be compared.
 
+use crate::console::human;
 use crate::console::machine::Machine;
 use crate::console::secret::public;
 use crate::results::retained_histograms::{Batch, RetainedHistograms, Times};
@@ -156,8 +157,8 @@ impl StoredRun {
         let rate = rate.filter(|_| !is_closed);
         // The time for a fixed number of requests depends on the target, so the lengths may differ.
         let seconds = seconds.filter(|_| !(is_counted(&self.settings) && is_counted(settings)));
-        is_near("loads", self.target_rate, rate, "/s")?;
-        is_near("lengths of the runs", self.duration_seconds, seconds, "s")
+        is_near("loads", self.target_rate, rate, human::hz)?;
+        is_near("lengths of the runs", self.duration_seconds, seconds, |s| format!("{s:.1}s"))
     }
 
     fn public_setting(&self, name: &str) -> String {
@@ -170,9 +171,9 @@ fn is_counted(settings: &Map<String, Value>) -> bool {
     settings.contains_key("requests") || setting(settings, "data-end") == "stop"
 }
 
-fn is_near(what: &str, one: f64, two: Option<f64>, unit: &str) -> Result<(), String> {
+fn is_near(what: &str, one: f64, two: Option<f64>, show: fn(f64) -> String) -> Result<(), String> {
     match two.filter(|two| (one - two).abs() > MOST_APART * one.max(*two)) {
-        Some(two) => Err(format!("the {what} differ: {one:.1}{unit} and {two:.1}{unit}")),
+        Some(two) => Err(format!("the {what} differ: {} and {}", show(one), show(two))),
         None => Ok(()),
     }
 }
@@ -207,7 +208,8 @@ pub(crate) fn differences(first: &[StoredRun], second: &[StoredRun]) -> Vec<Stri
         |what: &str, text: &dyn Fn(&StoredRun) -> String| differ(text).then(|| tell(what, text));
     let machine = |run: &StoredRun| {
         let Machine { cores, system, processor } = &run.machine;
-        format!("{cores} cores, {system}, {}", processor.as_deref().unwrap_or("unknown"))
+        let processor = processor.as_deref().unwrap_or("unknown");
+        format!("{}, {system}, {processor}", human::count(cores, "core"))
     };
     let names = first.iter().chain(second).flat_map(|run| run.settings.keys());
     let names = names.filter(|name| !ASIDE.contains(&name.as_str()));

@@ -124,7 +124,7 @@ fn other_loads_are_refused_and_other_differences_are_reported() {
     assert_eq!(with(|_| ()), Ok(Vec::new()));
     assert_eq!(
         with(|run| run.target_rate *= 1.06).unwrap_err(),
-        "the loads differ: 100.0/s and 106.0/s"
+        "the loads differ: 100/s and 106/s"
     );
     assert!(
         with(|run| run.duration_seconds = 2.0).unwrap_err().starts_with("the lengths of the runs")

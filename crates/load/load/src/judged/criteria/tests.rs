@@ -194,11 +194,11 @@ fn a_missed_criterion_shows_the_figure_and_the_limit() {
     for (text, missed) in [
         ("p50 service < 50ms", "p50 service is 490ms, wanted < 50ms"),
         ("mean wait < 50ms", "mean wait is 667ms, wanted < 50ms"),
-        ("errors < 0.1%", "errors are 0.71%, wanted < 0.1%"),
+        ("errors < 0.1%", "errors are 0.71 %, wanted < 0.1%"),
         ("failed < 7", "failed is 7, wanted < 7"),
         ("ratio > 0.99", "ratio is 0.99, wanted > 0.99"),
         ("skipped == 0", "skipped is 4, wanted = 0"),
-        ("gaps > 95%", "gaps are 95.0%, wanted > 95%"),
+        ("gaps > 95%", "gaps are 95.0 %, wanted > 95%"),
         ("achieved > 4.9k/s", "achieved is 99.0/s, wanted > 4.9k/s"),
         ("lateness target < 1s", "lateness target is 1.10s, wanted < 1s"),
         ("max setup < 1s", "max setup is unknown (no such time was recorded), wanted < 1s"),
@@ -335,7 +335,7 @@ fn the_confidence_of_a_percentile_counts_its_wider_side() {
     for holds in ["confidence p50 < 2.41%", "confidence p50 >= 0.024"] {
         assert_eq!(check_sure(holds), None, "{holds}");
     }
-    let told = "confidence p50 response is 2.40%, wanted < 2%";
+    let told = "confidence p50 response is 2.40 %, wanted < 2%";
     assert_eq!(check_sure("confidence p50 < 2%").as_deref(), Some(told));
     for unknown in ["p99.99 response", "p50 service", "p50 wait"] {
         let missed = check_sure(&format!("confidence {unknown} < 100%"));

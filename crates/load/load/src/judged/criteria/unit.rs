@@ -72,21 +72,21 @@ impl Unit {
     fn decimals(self, scaled: f64) -> usize {
         match scaled {
             _ if self == Unit::Count => 0,
-            ..10.0 => 2,
-            ..100.0 => 1,
+            ..9.995 => 2,
+            ..99.95 => 1,
             _ => 0,
         }
     }
 
-    /// Returns the power of ten and the suffix with which a value is printed. A share is printed in the notation of its
-    /// limit.
+    /// Returns the power of ten and the suffix with which a value is printed. A share is printed in percent if its limit
+    /// is.
     fn scale(self, value: f64, limit: &Limit) -> (i32, &'static str) {
         match (self, value) {
             (Unit::Time, ..1e3) => (0, "ns"),
             (Unit::Time, ..1e6) => (3, "us"),
             (Unit::Time, ..1e9) => (6, "ms"),
             (Unit::Time, _) => (9, "s"),
-            (Unit::Share, _) if limit.text.ends_with('%') => (-2, "%"),
+            (Unit::Share, _) if limit.text.ends_with('%') => (-2, " %"),
             (Unit::Share | Unit::Count, _) => (0, ""),
             (Unit::Rate, ..1e3) => (0, "/s"),
             (Unit::Rate, ..1e6) => (3, "k/s"),
@@ -177,8 +177,9 @@ mod tests {
             (Unit::Time, 50_003_967.0, "50ms", "50.004ms"),
             (Unit::Time, 2e9, "50ms", "2.00s"),
             (Unit::Time, 750.0, "1ns", "750ns"),
-            (Unit::Share, 0.0014, "0.1%", "0.14%"),
-            (Unit::Share, 1e-6, "0%", "0.0001%"),
+            (Unit::Time, 99_960.0, "1us", "100us"),
+            (Unit::Share, 0.0014, "0.1%", "0.14 %"),
+            (Unit::Share, 1e-6, "0%", "0.0001 %"),
             (Unit::Share, 0.25, "0.2", "0.25"),
             (Unit::Count, 7.0, "5", "7"),
             (Unit::Rate, 4950.0, "4.9k/s", "4.95k/s"),

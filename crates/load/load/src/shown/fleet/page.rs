@@ -42,11 +42,11 @@ fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
             @for missed in &whole.missed { p.missed { "Missed: " (missed) } }
             @if let Some(steps) = clock_steps(account) { p.verdict { (steps) "." } }
             @for (node, until) in &whole.told.so_far {
-                p.verdict { "The requests of node " (node) " are known up to " (human::time(*until)) "." }
+                p.verdict { "The requests of node " (node) " are known up to " (human::long_time(*until)) "." }
             }
             p.what {
                 bdi { (whole.name) } " · " (human::count(account.nodes.len(), "node")) " · " (run.shape) ", " (run.arrivals)
-                " arrivals · " (human::time(account.span)) ", " (end)
+                " arrivals · " (human::long_time(account.span)) ", " (end)
             }
             (key_figures(whole, stats))
         }
@@ -55,7 +55,7 @@ fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
 
 fn key_figures(whole: &Whole, stats: &OperationStats) -> Markup {
     let account = &whole.account;
-    let [requested, achieved] = human::two_hz(whole.rates());
+    let [requested, achieved] = whole.rates().map(human::hz);
     let response = |quantile| time(stats.responses(), quantile);
     html! {
         dl.figures {

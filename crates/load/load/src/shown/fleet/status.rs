@@ -43,7 +43,7 @@ impl Status {
                 writeln!(f, "{}: {state}, {elapsed} of {duration}, {all}", self.name)?;
             }
             None => {
-                let elapsed = human::time(*elapsed);
+                let elapsed = human::long_time(*elapsed);
                 writeln!(f, "{}: {state}, {elapsed}, no end, {all}", self.name)?;
             }
         }

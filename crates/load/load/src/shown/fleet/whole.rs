@@ -18,7 +18,7 @@ impl Display for Whole {
         let nodes = human::count(nodes, "node");
         writeln!(f, "fleet     {}: {nodes}, {given} with results", self.name)?;
         for (node, until) in so_far {
-            let until = human::time(*until);
+            let until = human::long_time(*until);
             writeln!(f, "          node {node} has reported only interim results, up to {until}")?;
         }
         if *unreadable > 0 {
@@ -28,8 +28,8 @@ impl Display for Whole {
                 human::count(*unreadable, "node")
             )?;
         }
-        let [requested, achieved] = human::two_hz(self.rates());
-        let span = human::time(self.account.span);
+        let [requested, achieved] = self.rates().map(human::hz);
+        let span = human::long_time(self.account.span);
         writeln!(f, "rate      {achieved} of {requested} requested over {span}")?;
         write!(f, "{}", AccountText(&self.account))?;
         if let Some(stats) = self.stats() {

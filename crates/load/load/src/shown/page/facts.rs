@@ -21,7 +21,7 @@ pub(crate) fn key_figures(summary: &Summary) -> Markup {
     let (responses, due) = (stats.responses(), stats.due());
     let never_started = stats.unstarted + stats.skipped;
     let response = |quantile| time(responses, quantile);
-    let [requested, achieved] = human::two_hz([summary.target_hz, summary.achieved_hz]);
+    let [requested, achieved] = [summary.target_hz, summary.achieved_hz].map(human::hz);
     html! {
         dl.figures {
             @if !summary.is_closed { (figure("requested rate", &requested)) }
@@ -197,7 +197,7 @@ pub(crate) fn ledger(summary: &Summary) -> Markup {
     ];
     html! {
         (times(&parts))
-        p.note { "The sum is the " (human::time(ledger.elapsed)) " of the schedule, including the warm-up." }
+        p.note { "The sum is the " (human::long_time(ledger.elapsed)) " of the schedule, including the warm-up." }
     }
 }
 

@@ -48,7 +48,7 @@ fn a_good_run_is_read_at_a_glance() {
         [
             "On schedule: requests started when they were due",
             "passed    p99 response < 50ms: 1.00ms",
-            "rate      500.0/s of 500.0/s requested (100.00 % started) over 10.0s",
+            "rate      500/s of 500/s requested (100.00 % started) over 10.0s",
             "requests  5000 scheduled: 5000 completed, 0 failed",
             "",
             "                wait     service    response",
@@ -86,7 +86,7 @@ fn a_bad_run_names_all_that_was_bad_and_gives_advice() {
             "load      incomplete: 3000 of 5000 requests never started",
             "verdict   The target could not keep up: requests were due while no connection was free for them",
             "passed    p99 response < 5ms: 1.00ms",
-            "rate      500.0/s of 500.0/s requested (100.00 % started) over 10.0s",
+            "rate      500/s of 500/s requested (100.00 % started) over 10.0s",
             "requests  5001 scheduled: 5000 completed, 100 failed, 1 never started",
             "errors    status 503: 97, timeout: 3",
         ]

@@ -101,6 +101,7 @@ impl Answer<'_> {
     fn why(&self, step: &Measured) -> Option<String> {
         let (at, busy) = (rate(step.hz), step.busy.unwrap_or_default());
         let connections = self.results.connections;
+        let of = human::count(connections, "connection");
         let service = human::time(step.mean_service);
         Some(match self.results.cause()? {
             Cause::Errors => {
@@ -123,7 +124,7 @@ impl Answer<'_> {
                 )
             }
             Cause::Target => format!(
-                "the target was busy: it held {busy:.1} of {connections} connections on average at {at}, and its service time alone was too long ({service} on average). More --connections would not help."
+                "the target was busy: it held {busy:.1} of {of} on average at {at}, and its service time alone was too long ({service} on average). More --connections would not help."
             ),
             Cause::Latency => format!(
                 "the target's responses took too long at {at} while connections were free: {busy:.1} of {connections} were busy on average."

@@ -5,6 +5,7 @@
 //! than an address that was tried later, it is tried last for the time [`AVOIDED`]. An address that cannot be reached
 //! therefore does not delay every connection.
 
+use crate::console::human::count;
 use crate::console::panics::locked;
 use crate::http::client::failure::Failure;
 use std::io;
@@ -222,8 +223,8 @@ impl Record {
         if *connected == 0 {
             return format!("{address} accepted no connection ({why})");
         }
-        let tried = connected + failed;
-        format!("{address} accepted {connected} of {tried} attempts to connect ({why})")
+        let tried = count(connected + failed, "attempt");
+        format!("{address} accepted {connected} of {tried} to connect ({why})")
     }
 }
 
