@@ -207,12 +207,12 @@ impl Summary {
     pub(crate) fn sentence(&self) -> String {
         match late(&self.loads).first() {
             Some(late) => format!("{}: {}", late.name, late.summary.sentence()),
-            None => self.verdict.sentence(&self.stats.lateness),
+            None => self.verdict.sentence(&self.stats.lateness, self.failed_share),
         }
     }
 
     pub(crate) fn verdict_line(&self) -> String {
-        let own = || self.verdict.headline(&self.stats.lateness);
+        let own = || self.verdict.headline(&self.stats.lateness, self.failed_share);
         late(&self.loads).first().map_or_else(own, |late| late.verdict_line())
     }
 

@@ -143,9 +143,11 @@ impl Verdict {
         }
     }
 
-    pub(crate) fn headline(self, lateness: &Lateness) -> String {
+    /// Returns the verdict in words. `failed` is the share of the started requests that failed.
+    pub(crate) fn headline(self, lateness: &Lateness, failed: f64) -> String {
         let text = match self {
             Verdict::BothBehind => return both(lateness),
+            Verdict::TargetFailing => return failing(failed),
             Verdict::OnSchedule => "On schedule: requests started when they were due",
             Verdict::TargetBehind => {
                 "The target could not keep up: requests were due while no connection was free for them"
@@ -162,7 +164,6 @@ impl Verdict {
             Verdict::NothingRecorded => "Nothing was recorded: the run ended during its warm-up",
             Verdict::Paused => "Nothing was recorded: the run was paused until its end",
             Verdict::NotStarted => "Never started: the run ended before the schedule began",
-            Verdict::TargetFailing => "The target is failing: more than 1 % of the requests failed",
             Verdict::GeneratorFailing => {
                 "The generator is failing: a limit of this machine caused at least half of the failures"
             }
@@ -170,7 +171,7 @@ impl Verdict {
         text.to_owned()
     }
 
-    pub(crate) fn sentence(self, lateness: &Lateness) -> String {
+    pub(crate) fn sentence(self, lateness: &Lateness, failed: f64) -> String {
         let consequence = match self {
             Verdict::GeneratorBehind => " The results describe this machine more than the target.",
             Verdict::BothBehind => " The results describe this machine as much as the target.",
@@ -178,7 +179,7 @@ impl Verdict {
             Verdict::GeneratorFailing => " The results say nothing about the target.",
             _ => "",
         };
-        format!("{}.{consequence}{}", self.headline(lateness), left_out(self, lateness))
+        format!("{}.{consequence}{}", self.headline(lateness, failed), left_out(self, lateness))
     }
 }
 
@@ -195,6 +196,13 @@ fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
         " The target caused {target} of the lateness; during up to {queued} of it the generator waited for the CPU \
          while other programs ran."
     )
+}
+
+fn failing(share: f64) -> String {
+    if share >= 1.0 {
+        return "The target is failing: all requests failed".to_owned();
+    }
+    format!("The target is failing: {} of the requests failed", percent(share))
 }
 
 fn both(lateness: &Lateness) -> String {
@@ -230,6 +238,13 @@ mod tests {
             failed_by_generator: 0.0,
             late: 0.0,
         }
+    }
+
+    #[test]
+    fn the_share_of_failed_requests_is_named() {
+        let text = |failed| TargetFailing.headline(&Lateness::default(), failed);
+        assert_eq!(text(0.012), "The target is failing: 1.2 % of the requests failed");
+        assert_eq!(text(1.0), "The target is failing: all requests failed");
     }
 
     #[test]
@@ -293,7 +308,7 @@ mod tests {
     fn a_verdict_says_what_is_left_out_of_it() {
         let of = |target, generator, queued| {
             let lateness = Lateness { target, generator, queued, ..Lateness::default() };
-            TargetBehind.sentence(&lateness)
+            TargetBehind.sentence(&lateness, 0.0)
         };
         assert!(of(80.0, 20.0, 20.0).ends_with("no connection was free for them."));
         let told = " The target caused 60.0 % of the lateness; during up to 35.0 % of it the generator waited for the \
@@ -340,14 +355,14 @@ mod tests {
         }
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.02), GeneratorBehind);
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.01), OnSchedule);
-        let told = BothBehind.sentence(&of(0.4, 0.3, 0.3));
+        let told = BothBehind.sentence(&of(0.4, 0.3, 0.3), 0.0);
         assert!(told.contains("generator 30.0 %, think times 30.0 %"), "{told}");
     }
 
     #[test]
     fn where_both_fell_behind_the_shares_are_reported() {
         let lateness = Lateness { target: 1.0, generator: 2.0, held: 2.0, ..Lateness::default() };
-        let sentence = BothBehind.sentence(&lateness);
+        let sentence = BothBehind.sentence(&lateness, 0.0);
         let told = "Target and generator could not keep up: they caused 60.0 % and 40.0 % of the lateness.";
         assert!(sentence.starts_with(told), "{sentence}");
     }

@@ -105,7 +105,8 @@ impl Whole {
         if verdict == Verdict::OnSchedule && !self.account.is_exact() {
             return Some(INEXACT.to_owned());
         }
-        Some(verdict.sentence(&stats.lateness))
+        let failed = float(stats.failed()) / float(stats.started().max(1));
+        Some(verdict.sentence(&stats.lateness, failed))
     }
 
     pub(crate) fn over_time(&self) -> OverTime {

@@ -43,7 +43,9 @@ impl Display for RunReport<'_> {
             write!(f, "{}{report}{end}", heading("load", name, detail))?;
         }
         if !summary.loads.is_empty() {
-            f.write_str(&heading("whole", &summary.title.url, detail))?;
+            let loads = count(summary.loads.len(), "load");
+            let name = if detail == Detail::Headline { &loads } else { &summary.title.url };
+            f.write_str(&heading("whole", name, detail))?;
         }
         match detail {
             Detail::Headline => {

@@ -95,12 +95,16 @@ impl Snapshot {
             service_p99: service.at_most(0.99),
             lateness: self.lateness,
             others: 0.0,
-            failed: share(self.tally.failed(), *started),
+            failed: self.failed_share(),
             failed_by_generator: share(self.tally.failed_by_generator(), *started),
             late: share(think_times.late, think_times.over),
         };
         let verdict = Verdict::new(&evidence).of_closed_loop(self.load == MAX);
         (*started > 0).then_some(verdict)
+    }
+
+    pub(crate) fn failed_share(&self) -> f64 {
+        float(self.tally.failed()) / float(self.tally.started.max(1))
     }
 
     /// Returns the requested rate per second as text. For a shape, and after the end of the load, it is the mean

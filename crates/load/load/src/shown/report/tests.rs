@@ -4,7 +4,7 @@ use super::{COLUMNS, Detail, LINES, RunReport, notes};
 use crate::judged::checks::Finding;
 use crate::judged::criteria::Required;
 use crate::judged::headline::Headline;
-use crate::judged::summary::Summary;
+use crate::judged::summary::{LoadResults, Summary};
 use crate::judged::verdict::Verdict;
 use crate::load::kind::FailureKind;
 use crate::load::own_times::{Name, OwnTimes, Part};
@@ -15,10 +15,28 @@ use crate::shown::{junit, page};
 use hdrhistogram::Histogram;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::sync::Arc;
 use std::time::Duration;
+use toml::Table;
 
 fn shown(summary: &Summary, detail: Detail) -> String {
     RunReport { summary, detail }.to_string()
+}
+
+#[test]
+fn the_headline_of_several_loads_names_the_load_that_fails() {
+    let failing = Summary { verdict: Verdict::TargetFailing, failed_share: 1.0, ..empty() };
+    let loads = [("r", empty()), ("w", failing)].map(|(name, summary)| LoadResults {
+        name: name.to_owned(),
+        start: Duration::ZERO,
+        recorded_from: Duration::ZERO,
+        summary: Arc::new(summary),
+    });
+    let all = Summary::of_loads(loads.into(), Table::new());
+    let shown = shown(&all, Detail::Headline);
+    let lines: Vec<_> = shown.lines().collect();
+    let failing = "w: The target is failing: all requests failed";
+    assert_eq!(lines[1..], [failing, &format!("2 loads: {failing}")]);
 }
 
 fn required(text: &str, value: &str, missed: Option<&str>) -> Required {

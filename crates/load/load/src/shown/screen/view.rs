@@ -49,7 +49,7 @@ fn draw_part(grid: &mut Grid, part: Part, area: Rect, picture: &Picture) {
 
 fn verdict(now: &Snapshot) -> Text {
     let Some(verdict) = now.verdict() else { return plain("") };
-    let text = plain(format!("so far: {}", verdict.headline(&now.lateness)));
+    let text = plain(format!("so far: {}", verdict.headline(&now.lateness, now.failed_share())));
     if verdict.is_well() { text } else { text.with(BAD) }
 }
 
