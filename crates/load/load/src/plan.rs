@@ -57,7 +57,10 @@ impl Plan<'_> {
         let width = console::width(stream.is_terminal());
         let chart = Chart { outline: &self.outline, width };
         let summary = Summary { load: &self.load, outline: &self.outline };
-        stream.write_all(format!("{chart}\n{summary}").as_bytes())
+        if !self.outline.is_instant() {
+            writeln!(stream, "{chart}")?;
+        }
+        stream.write_all(summary.to_string().as_bytes())
     }
 
     pub(crate) fn draw(&self) -> io::Result<()> {

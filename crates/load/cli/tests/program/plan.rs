@@ -142,13 +142,21 @@ fn the_summary_has_the_figures_of_the_shape() {
     let endless = figure("--rate 5/s", "duration");
     assert_eq!(endless, "60.0s: the beginning of a load without end");
     assert_eq!(figure("--rate 5/s --requests 10", "duration"), "2.00s");
+    let folder = TempDir::new().unwrap();
+    let replay = |starts: &str| {
+        let file = folder.path().join("starts");
+        fs::write(&file, starts).unwrap();
+        format!("--arrivals replay:{}", file.display())
+    };
+    assert_eq!(figure(&replay("0\n108000\n"), "duration"), "1day 6h");
+    assert_eq!(figure(&replay("0\n"), "rate"), "none: all starts are at the same time");
 }
 
 #[test]
 fn charts_fit_and_grow() {
     let folder = TempDir::new().unwrap();
     let starts = folder.path().join("starts");
-    fs::write(&starts, "0\n".repeat(100_000)).unwrap();
+    fs::write(&starts, "0\n".repeat(100_000) + "0.000000001\n").unwrap();
     let at_once = format!("--arrivals replay:{}", starts.display());
     for load in LOADS.into_iter().chain([&*at_once]) {
         let report = report(load);

@@ -31,6 +31,11 @@ impl Outline {
         Ok(Outline { end, starts: starts.map(human::float).collect(), shape: Some(shape) })
     }
 
+    /// Returns whether all starts of a recording are at the same time, so that there is no rate.
+    pub(crate) fn is_instant(&self) -> bool {
+        self.end <= Duration::from_nanos(1)
+    }
+
     pub(crate) fn total(&self) -> f64 {
         self.starts[FINE]
     }

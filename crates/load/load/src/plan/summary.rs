@@ -22,6 +22,9 @@ impl Display for Summary<'_> {
         let only = if self.load.has_end() { "" } else { ": the beginning of a load without end" };
         writeln!(f, "duration  {}{only}", human::long_time(end))?;
         writeln!(f, "slots     {}", self.outline.total())?;
+        if self.outline.is_instant() {
+            return writeln!(f, "rate      none: all starts are at the same time");
+        }
         let (lowest, mean, peak) = self.rates();
         let [lowest, mean, peak] = [lowest, mean, peak].map(human::short_hz);
         writeln!(f, "rate      lowest {lowest}, mean {mean}, peak {peak}")
