@@ -160,8 +160,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write CSV with a line for each second, and one for each label if URLs or methods differ; with -, write it to
-    /// standard output, and the report to standard error
+    /// Write CSV with a line per second, and per label if URLs or methods differ; with -, write it to standard output
+    /// and the report to standard error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 
