@@ -195,6 +195,8 @@ fn a_report_is_brief_unless_everything_or_the_headline_alone_is_wanted() {
     let [brief, all, headline] = ["", "-v", "--quiet"].map(lines);
     assert!((5..=16).contains(&brief.len()) && all.len() > 16, "{brief:#?} {all:#?}");
     assert_eq!(headline.len(), 1, "{headline:#?}");
+    let progress = output("run --rate 200 --requests 5 --quiet").stderr;
+    assert!(progress.is_empty(), "{}", String::from_utf8_lossy(&progress));
     assert_eq!(output("run --quiet -v --requests 1").status.code(), Some(2));
 }
 

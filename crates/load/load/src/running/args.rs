@@ -19,6 +19,7 @@ use anyhow::bail;
 use clap::{ArgMatches, Args, Command, Parser};
 use nanopace::Strictness;
 use std::collections::BTreeSet;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::Duration;
 use toml::{Table, Value};
@@ -261,6 +262,11 @@ impl RunArgs {
         } else if !is_rate_given && self.schedule.shape.is_none() {
             self.settings.insert("rate_is_default".to_owned(), true.into());
         }
+    }
+
+    /// Returns whether progress is left out: with `--quiet`, only a terminal shows it.
+    pub(crate) fn hides_progress(&self) -> bool {
+        self.report.quiet && !io::stderr().is_terminal()
     }
 
     pub(crate) fn rate_is_default(&self) -> bool {

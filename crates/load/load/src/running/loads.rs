@@ -90,7 +90,11 @@ impl LoadsSetup {
         let (watches, observed): (Vec<_>, Vec<_>) = observed.unzip();
         let steering = Steering::start(&self.args, &self.access, INTERRUPTS, &observed, &sender)?;
         let titles = self.loads.iter().map(|load| (load.args.name.as_str(), load.title(None)));
-        let lives = Live::of_loads(&titles.collect::<Vec<_>>(), steering.has_keys());
+        let titles: Vec<_> = titles.collect();
+        let lives = match self.args.hides_progress() {
+            true => titles.iter().map(|_| Live::Nowhere).collect(),
+            false => Live::of_loads(&titles, steering.has_keys()),
+        };
         let mut outputs = Vec::new();
         for ((load, live), watch) in self.loads.iter_mut().zip(lives).zip(watches) {
             outputs.push(Outputs { logs: mem::take(&mut load.logs), live, watch });

@@ -275,15 +275,17 @@ impl Setup {
     pub(crate) fn title(&self, member: Option<&Member>) -> RunTitle {
         let args = &self.args;
         let how = match member {
-            Some(member) => member.title(),
-            None if args.schedule.is_closed => "one after the other".to_owned(),
-            None => format!("strictness {}", args.strictness),
+            Some(member) => format!(", {}", member.title()),
+            None if args.schedule.is_closed => ", one after the other".to_owned(),
+            None if args.strictness == Strictness::AVERAGE => String::new(),
+            None => format!(", strictness {}", args.strictness),
         };
         RunTitle {
             url: format!("{}{}", self.target.name(), self.target.remark()),
             load: member.map_or_else(|| args.schedule.title(), Member::load),
+            is_closed: args.schedule.is_closed,
             by: format!(
-                "{} on {}, {how}",
+                "{} on {}{how}",
                 human::count(args.connections, "connection"),
                 human::count(self.connections().len(), "thread")
             ),

@@ -4,6 +4,7 @@ use super::grid::Grid;
 use super::picture::{Picture, Span};
 use super::view;
 use crate::load::kind::FailureKind;
+use crate::load::schedule::args::MAX;
 use crate::results::lateness::Lateness;
 use crate::results::over_time::tests::over_time;
 use crate::results::over_time::{Backlog, Brief, OverTime};
@@ -11,6 +12,7 @@ use crate::results::tally::Tally;
 use crate::shown::keys::Prompt;
 use crate::shown::run_title::RunTitle;
 use crate::shown::snapshot::{Phase, Recent, Snapshot};
+use crate::shown::status::Status;
 use crossterm::event::KeyCode;
 use nanopace::{ManualClock, Pacer, Rate};
 use std::collections::VecDeque;
@@ -21,7 +23,8 @@ fn title() -> Arc<RunTitle> {
     Arc::new(RunTitle {
         url: "http://例え.テスト/é?q=1".to_owned(),
         load: "300k/min".to_owned(),
-        by: "16 connections on 2 threads, strictness 0".to_owned(),
+        is_closed: false,
+        by: "16 connections on 2 threads".to_owned(),
     })
 }
 
@@ -55,6 +58,15 @@ fn snapshot() -> Snapshot {
         note: String::new(),
         fleet: None,
     }
+}
+
+#[test]
+fn the_status_line_of_a_closed_loop_has_no_backlog() {
+    let open = Status(&snapshot()).to_string();
+    let expected = "  5s  4321/s of 5000/s  backlog 501 (5.00s)  wait ";
+    assert!(open.starts_with(expected), "{open}");
+    let closed = Status(&Snapshot { load: MAX.to_owned(), ..snapshot() }).to_string();
+    assert!(closed.starts_with("  5s  4321/s  response 1.5"), "{closed}");
 }
 
 #[test]
