@@ -5,7 +5,11 @@ use crate::console::human;
 use crate::judged::comparison::{Comparison, Difference, Estimate, Figure, Row, Word};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
+use std::iter;
 use std::time::Duration;
+
+/// The usual widths of the columns. Longer texts widen their column.
+const WIDTHS: [usize; 5] = [16, 26, 26, 27, 0];
 
 pub(crate) const BESIDE: &str = "B compared with A";
 
@@ -36,10 +40,11 @@ pub(crate) fn sides_of_run(comparison: &Comparison) -> [&'static str; 2] {
 pub(crate) fn upshot(rows: &[Row]) -> String {
     let count = |word: Word| rows.iter().filter(|row| row.word == word).count();
     let (all, few, same) = (rows.len(), count(Word::TooFew), count(Word::NoDifference));
+    let undecided = if few > 0 { format!("; {few} undecided") } else { String::new() };
     match all - few - same {
         0 if same == 0 => Word::TooFew.to_string(),
-        0 => format!("{} in {same} of {all} figures", Word::NoDifference),
-        differ => format!("{differ} of {all} figures differ"),
+        0 => format!("{} in {same} of {all} figures{undecided}", Word::NoDifference),
+        differ => format!("{differ} of {all} figures differ{undecided}"),
     }
 }
 
@@ -51,16 +56,20 @@ impl Display for ComparisonText<'_> {
         let Comparison { rows, told, .. } = self.0;
         told.iter().try_for_each(|told| writeln!(f, "differ    {}", human::visible(told)))?;
         let [a, b] = sides(self.0);
-        line(f, ["", &a, &b, BESIDE, ""])?;
-        rows.iter().try_for_each(|row| line(f, cells(row).each_ref().map(String::as_str)))?;
+        let head = [String::new(), a, b, BESIDE.to_owned(), String::new()];
+        let lines: Vec<_> = iter::once(head).chain(rows.iter().map(cells)).collect();
+        lines.iter().try_for_each(|cells| writeln!(f, "{}", aligned(cells, &lines)))?;
         notes(self.0).try_for_each(|note| writeln!(f, "({note})"))?;
         self.1.iter().try_for_each(|failed| writeln!(f, "failed    {failed}"))
     }
 }
 
-fn line(f: &mut Formatter<'_>, [name, a, b, difference, word]: [&str; 5]) -> fmt::Result {
-    let line = format!("{name:<16} {a:<26} {b:<26} {difference:<27} {word}");
-    writeln!(f, "{}", line.trim_end())
+fn aligned(cells: &[String; 5], lines: &[[String; 5]]) -> String {
+    let width = |column: usize| {
+        lines.iter().map(|cells| cells[column].len()).chain([WIDTHS[column]]).max().unwrap_or(0)
+    };
+    let cell = |(column, text): (usize, &String)| format!("{text:<0$} ", width(column));
+    cells.iter().enumerate().map(cell).collect::<String>().trim_end().to_owned()
 }
 
 pub(crate) fn cells(row: &Row) -> [String; 5] {
@@ -174,7 +183,21 @@ mod tests {
             Figure::all().zip(words).map(row).collect()
         };
         assert_eq!(upshot(&rows(Word::TooFew, 0)), "too few samples to say");
-        assert_eq!(upshot(&rows(Word::NoDifference, 1)), "no difference seen in 1 of 12 figures");
-        assert_eq!(upshot(&rows(Word::Slower, 3)), "3 of 12 figures differ");
+        assert_eq!(
+            upshot(&rows(Word::NoDifference, 1)),
+            "no difference seen in 1 of 12 figures; 11 undecided"
+        );
+        assert_eq!(upshot(&rows(Word::Slower, 3)), "3 of 12 figures differ; 9 undecided");
+    }
+
+    #[test]
+    fn columns_are_aligned_also_with_long_differences() {
+        let line = |difference: &str, word: &str| {
+            ["p50 wait", "1.00us", "2.00us", difference, word].map(str::to_owned)
+        };
+        let long = "+100.0 % (+100.0 to +12345.0 %)";
+        let lines = [line("+1.0 %", "slower"), line(long, "slower")];
+        let ends = lines.each_ref().map(|cells| aligned(cells, &lines).len());
+        assert_eq!(ends, [16 + 26 + 26 + long.len() + 4 + "slower".len(); 2]);
     }
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 const MOST_APART: f64 = 0.05;
 
 /// Settings that don't affect the results of a run, and settings that are compared in other ways.
-const ASIDE: [&str; 33] = [
+const ASIDE: [&str; 35] = [
     "arrivals",
     "baseline",
     "blind",
@@ -34,6 +34,7 @@ const ASIDE: [&str; 33] = [
     "no-tui",
     "otlp",
     "otlp-interval",
+    "quiet",
     "rate",
     "requests",
     "run",
@@ -46,6 +47,7 @@ const ASIDE: [&str; 33] = [
     "target-seed",
     "until-confident",
     "url",
+    "verbose",
     "when-blind",
 ];
 
