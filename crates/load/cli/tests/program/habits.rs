@@ -27,6 +27,8 @@ fn a_url_needs_no_option_and_usual_short_options_are_accepted() {
 fn an_error_for_a_typo_suggests_a_correction() {
     for (line, told) in [
         ("serch", "unrecognized subcommand 'serch'; tip: a similar subcommand exists: 'search'"),
+        ("localhost", "'localhost' is not a command; if it is a server, write http://localhost/"),
+        ("fleet localhost", "unrecognized subcommand 'localhost'"),
         ("localhost:80", "\"localhost:80\" is not a URL with http:// or https://"),
         ("http://a/ http://b/", "'--url <URL>' cannot be used multiple times"),
         ("http://a/ --targets x", "cannot be used with"),
@@ -56,7 +58,7 @@ fn an_error_for_a_typo_suggests_a_correction() {
 
 #[test]
 fn habits_of_other_load_generators_are_answered_in_one_line() {
-    let lines = "--rps 9;--qps 9;-q 9;-R 9;-r 9;--vus 9;-u 9;--users 9;--concurrency 9;-i 9;--iterations 9;\
+    let lines = "--rps 9;--qps 9;-q 9;-R 9;-r 9;--vus 9;-u 9;--users 9;--concurrency 9;-i 9;--iteration 9;--iterations 9;\
                  --time 5s;--run-time 5s;-o json;--out json;--output csv;--latency;-l;--stage 5s:9;\
                  --spawn-rate 9;--script a.js;-f a.py;-s a.lua;-p body;-T text/plain;-x h:1;--cookie a=b;\
                  --thresholds p95;--headless;--redirect 9;--keepalive;attack;bench;report;load;\

@@ -14,7 +14,10 @@ const ADVICE: [(&[&str], &str); 22] = [
         "write --connections 50, which is also the maximum number of requests in flight",
     ),
     (&["--time", "--run-time", "--runtime", "--timelimit"], "write --duration 30s"),
-    (&["--iterations", "--amount", "--number", "--count", "-i"], "write --requests 1000"),
+    (
+        &["--iteration", "--iterations", "--amount", "--number", "--count", "-i"],
+        "write --requests 1000",
+    ),
     (
         &["--stage", "--stages", "--spawn-rate", "--ramp-up", "--rampup"],
         "write --shape \"ramp 0/s..1k/s 1min, hold 5min\"",
@@ -81,6 +84,16 @@ pub(super) fn about(error: &Error) -> Option<String> {
             "{word} is not built in: {install}; in your own program, enable the feature otlp of nanopace-load"
         ));
     }
-    let (_, advice) = ADVICE.iter().find(|(words, _)| words.contains(&word))?;
-    Some(format!("{word} belongs to another load generator: {advice}"))
+    match ADVICE.iter().find(|(words, _)| words.contains(&word)) {
+        Some((_, advice)) => Some(format!("{word} belongs to another load generator: {advice}")),
+        None => is_host(error)
+            .then(|| format!("'{word}' is not a command; if it is a server, write http://{word}/")),
+    }
+}
+
+/// Returns whether an unknown command may be the name of a server: it is similar to no command, and a URL is allowed.
+fn is_host(error: &Error) -> bool {
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    let is_command = error.get(ContextKind::SuggestedSubcommand).is_some();
+    error.kind() == ErrorKind::InvalidSubcommand && !is_command && usage.contains("[URL]")
 }

@@ -129,7 +129,12 @@ fn contents(definition: &Command) -> String {
 fn unknown(definition: &Command, names: &[&String]) -> Error {
     let program = definition.get_name();
     let page = names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" ");
-    let told = format!("{page:?} is neither a command nor a topic; '{program} help' lists all");
+    let all = definition.get_subcommands().map(Command::get_name);
+    let mut all = all.chain(topics(definition).map(|topic| topic.name));
+    let near = all.find(|name| name.starts_with(&page));
+    let near = near.map(|name| format!("try '{program} help {name}'; ")).unwrap_or_default();
+    let told =
+        format!("{page:?} is neither a command nor a topic; {near}'{program} help' lists all");
     Error::raw(ErrorKind::InvalidValue, told)
 }
 
@@ -189,6 +194,10 @@ mod tests {
         for line in ["tool help shape", "tool help scenarios", "tool help run fast"] {
             let told = page(line).unwrap_err().to_string();
             assert!(told.contains("'tool help' lists all"), "{line}: {told}");
+        }
+        for (line, near) in [("tool help shape", "shapes"), ("tool help exit", "exit-codes")] {
+            let told = page(line).unwrap_err().to_string();
+            assert!(told.contains(&format!("try 'tool help {near}'")), "{told}");
         }
         // Each of the two words is a page.
         let told = page("tool help run shapes").unwrap_err().to_string();
