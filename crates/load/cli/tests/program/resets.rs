@@ -181,7 +181,7 @@ fn the_failure_for_a_long_head_names_its_length() {
         })
     };
     let results = results(serve);
-    let told = "not a valid HTTP/2 answer, or its head is longer than 400 kB, or it has too many small frames";
+    let told = "not a valid HTTP/2 response, or its head is longer than 400 kB, or it has too many small frames";
     assert!(results["failures"][told].as_u64() > Some(0), "{results}");
 }
 
@@ -198,5 +198,5 @@ fn a_response_may_have_long_headers() {
             ]
         })
     };
-    assert_only(serve, 0, "not a valid HTTP answer");
+    assert_only(serve, 0, "not a valid HTTP response");
 }

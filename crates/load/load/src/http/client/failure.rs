@@ -161,12 +161,12 @@ impl fmt::Display for Failure {
                 write!(f, "the server reset the stream: {}", reason(*code))
             }
             Failure::Refused => f.write_str("the server refused the stream"),
-            Failure::TooLarge => f.write_str("the answer has too many headers, or too long ones"),
+            Failure::TooLarge => f.write_str("the response has too many headers, or too long ones"),
             Failure::Unreadable => f.write_str(
-                "not a valid HTTP/2 answer, or its head is longer than 400 kB, or it has too many small frames",
+                "not a valid HTTP/2 response, or its head is longer than 400 kB, or it has too many small frames",
             ),
-            Failure::Protocol => f.write_str("not a valid HTTP answer"),
-            Failure::Chunk => f.write_str("the answer has a chunk that is none"),
+            Failure::Protocol => f.write_str("not a valid HTTP response"),
+            Failure::Chunk => f.write_str("the response has an invalid chunk"),
             Failure::BodyFile => Unreadable.fmt(f),
             Failure::LongPath => {
                 f.write_str("the path is too long for HTTP/2 (65 534 bytes at most)")

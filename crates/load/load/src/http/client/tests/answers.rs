@@ -101,10 +101,10 @@ fn raw(answer: &str) -> String {
 }
 
 const HUNG_UP: &str = "the server hung up";
-const INVALID: &str = "not a valid HTTP answer";
-const TOO_LARGE: &str = "the answer has too many headers, or too long ones";
+const INVALID: &str = "not a valid HTTP response";
+const TOO_LARGE: &str = "the response has too many headers, or too long ones";
 const RESET: &str = "connection reset";
-const WRONG_CHUNK: &str = "the answer has a chunk that is none";
+const WRONG_CHUNK: &str = "the response has an invalid chunk";
 const LONG_CHUNK: &str = TOO_LARGE;
 
 fn head(line: &str) -> String {
