@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 mod before_start;
+mod chrony;
 pub(crate) mod compare;
 pub(crate) mod control;
 pub(crate) mod controller;

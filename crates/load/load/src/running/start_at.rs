@@ -1,6 +1,7 @@
 //! Starts a load at a moment of the wall clock, so that several machines can share the load without a store.
 
 use super::before_start::BeforeStart;
+use super::chrony;
 use super::message::Message;
 use crate::console::{Progress, human};
 use crate::load::schedule::recording::moment;
@@ -87,7 +88,7 @@ impl StartAt {
     }
 
     pub(crate) fn started(&self, began: SystemTime) -> StartedAt {
-        StartedAt::new(self.0, began)
+        StartedAt::new(self.0, began, chrony::clock_error())
     }
 
     fn until(
