@@ -133,7 +133,7 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     let results = results("run --rate 200 --requests 10");
     assert_eq!(
         names(&results),
-        "achieved_rate bytes_read bytes_written checks completed confidence_95 connect_time_ns due duration_seconds errors \
+        "achieved_rate bytes_read bytes_written checks completed confidence_95 connect_time_ns due duration_seconds ended_early errors \
          failed failures gaps histograms incomplete lateness ledger machine missed processor rate_over_time ratio resolve_time_ns \
          response_time_ns response_times_at_least retried service_time_ns set_up_time_ns settings skipped \
          spectrum spun_ns start started statuses target_rate tls_time_ns unfinished unstarted url verdict \

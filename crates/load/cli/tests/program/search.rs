@@ -66,7 +66,8 @@ fn the_result_is_at_most_what_connections_can_carry() {
 
 #[test]
 fn an_objective_that_no_rate_meets_has_status_3() {
-    let options = "--target-latency 30ms --until \"p50 response < 10ms\"";
+    // Waits of up to a tenth of the latency do not make the generator late, so a busy machine does not matter.
+    let options = "--target-latency 600ms -c 100 --until \"p50 response < 10ms\"";
     let steps = "--from 100 --min 50 --step 100ms --settle 0s";
     let (output, results) = search(&format!("{options} {steps}"));
     assert_eq!(output.status.code(), Some(3), "{output:?}");

@@ -161,8 +161,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write CSV with a line per second, and per label if URLs or methods differ; with -, write it to standard output
-    /// and the report to standard error
+    /// Write a CSV line per second, and per label if URLs or methods differ; with -, write them to standard output
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 
