@@ -265,7 +265,7 @@ fn requirements_are_about_the_whole_fleet() {
         ("due = 400", None),
         ("due = 200", Some("due is 400, wanted = 200")),
         ("min response < 1ns", Some("min response is ")),
-        ("errors < 0%", Some("errors are 0.00%, wanted < 0%")),
+        ("errors < 0%", Some("errors are 0.00 %, wanted < 0%")),
     ] {
         let output = report(&server, &["--fail-if", requirement]);
         let text = String::from_utf8_lossy(&output.stdout);
