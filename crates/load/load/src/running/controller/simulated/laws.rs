@@ -85,9 +85,7 @@ fn a_load_that_is_over_has_no_more_slots() {
 fn the_rate_of_a_part_of_a_load_is_its_own_share() {
     let actions = vec![(2_000, Action::SetRate(Rate::per_second(200).unwrap()))];
     let course = Course { actions, ..Course::default() };
-    for (options, before, after) in
-        [("", "100.0/s", "200.0/s"), ("--shard 1/4", "25.0/s", "50.0/s")]
-    {
+    for (options, before, after) in [("", "100/s", "200/s"), ("--shard 1/4", "25.0/s", "50.0/s")] {
         let ran = run(&format!("--rate 100/s --warmup 1s --duration 3s {options}"), &course);
         let shown: Vec<_> = ran.rates.iter().map(|(text, _)| text.as_str()).collect();
         assert_eq!((shown[0], shown[shown.len() - 1]), (before, after), "{options}");
