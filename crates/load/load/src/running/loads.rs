@@ -91,9 +91,10 @@ impl LoadsSetup {
         let steering = Steering::start(&self.args, &self.access, INTERRUPTS, &observed, &sender)?;
         let titles = self.loads.iter().map(|load| (load.args.name.as_str(), load.title(None)));
         let titles: Vec<_> = titles.collect();
-        let lives = match self.args.hides_progress() {
-            true => titles.iter().map(|_| Live::Nowhere).collect(),
-            false => Live::of_loads(&titles, steering.has_keys()),
+        let lives = if self.args.hides_progress() {
+            titles.iter().map(|_| Live::Nowhere).collect()
+        } else {
+            Live::of_loads(&titles, steering.has_keys())
         };
         let mut outputs = Vec::new();
         for ((load, live), watch) in self.loads.iter_mut().zip(lives).zip(watches) {

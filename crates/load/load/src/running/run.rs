@@ -81,9 +81,10 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
         return Ok(None);
     }
     let title = setup.title(member.as_ref());
-    let live = match setup.args.hides_progress() {
-        true => Live::Nowhere,
-        false => Live::new(&title, steering.has_keys(), !setup.args.no_tui),
+    let live = if setup.args.hides_progress() {
+        Live::Nowhere
+    } else {
+        Live::new(&title, steering.has_keys(), !setup.args.no_tui)
     };
     let outputs = Outputs { logs, live, watch };
     let done = perform(setup, member.as_ref(), outputs, &sender, &messages);

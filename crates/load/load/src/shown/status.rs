@@ -57,9 +57,10 @@ impl fmt::Display for Status<'_> {
         };
         let response = spread(&recent.brief.response);
         // In a closed loop, no rate is requested, and no request waits.
-        let (requested, late) = match self.0.load == MAX {
-            true => (String::new(), String::new()),
-            false => (format!(" of {}", self.0.rate()), late(self.0)),
+        let (requested, late) = if self.0.load == MAX {
+            (String::new(), String::new())
+        } else {
+            (format!(" of {}", self.0.rate()), late(self.0))
         };
         let fleet = self.0.fleet.as_ref().map_or_else(String::new, |fleet| format!("  {fleet}"));
         // The typed text is near the beginning of the line, so that it is visible in a narrow terminal.
