@@ -63,12 +63,14 @@ impl SlotRecord {
         if let Some(repeats) = &self.repeats {
             source = repeats.source(slot);
             match repeats.is_repeated(slot) {
-                Some(true) => self.repeated.add(operation),
+                Some(true) => {
+                    self.repeated.add(operation);
+                    if repeats.is_slowest(source) {
+                        self.slowest_repeated.add(operation);
+                    }
+                }
                 Some(false) => self.others.add(operation),
                 None => {}
-            }
-            if repeats.is_repeated(slot) == Some(true) && repeats.is_slowest(source) {
-                self.slowest_repeated.add(operation);
             }
         }
         self.keep((service, source), (start, *operation));
