@@ -2,7 +2,7 @@
 
 use nanopace::Grant;
 use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits};
-use nanopace_services::{NewConnections, Product, Proxy, Server};
+use nanopace_services::{NewConnections, Product, Proxy, Server, watched};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::ops::ControlFlow;
@@ -16,20 +16,6 @@ const FRAME: Duration = Duration::from_millis(100);
 
 fn fleet(url: &str, name: &str) -> Fleet {
     Fleet::new(url, name).unwrap().frame(FRAME)
-}
-
-/// Runs a test. Also returns the longest time between two wake-ups of this thread, which sleeps 2 ms at a time.
-fn watched<T: Send>(test: impl FnOnce() -> T + Send) -> (T, Duration) {
-    thread::scope(|scope| {
-        let test = scope.spawn(test);
-        let (mut longest, mut last) = (Duration::ZERO, Instant::now());
-        while !test.is_finished() {
-            thread::sleep(Duration::from_millis(2));
-            longest = longest.max(last.elapsed());
-            last = Instant::now();
-        }
-        (test.join().unwrap(), longest)
-    })
 }
 
 fn drain(node: &Node) -> Vec<Grant> {

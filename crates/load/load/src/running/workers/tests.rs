@@ -15,7 +15,6 @@ use crate::load::about::About;
 use crate::load::backend::Backend;
 use crate::load::blocking::BlockingTarget;
 use crate::load::target::{Done, Failure, Slot, Target};
-use crate::results::lateness::Lateness;
 use crate::results::stats::OperationStats;
 use crate::running::args::RunArgs;
 use crate::running::message::Message;
@@ -26,6 +25,7 @@ use crate::running::workers::any_backend::AnyBackend;
 use crate::shown::live::Live;
 use crate::shown::report::{Detail, RunReport};
 use clap::Parser;
+use nanopace_services::{assert_unless_stalled, watched};
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter};
 use std::future::{pending, ready};
@@ -253,16 +253,11 @@ fn outlasts(_: u64) -> Called {
     })
 }
 
-/// Returns the verdict that the measured lateness requires. Unless the machine stalled, this verdict names the target.
-fn behind(summary: &Summary) -> Verdict {
-    let Lateness { target, generator, queued, .. } = summary.stats.lateness;
-    match (target >= 2.0 * generator, generator >= 2.0 * target) {
-        (true, _) => Verdict::TargetBehind,
-        (_, true) => Verdict::GeneratorBehind,
-        // Other programs had the CPU for the time `queued`.
-        _ if target >= 2.0 * (generator - queued) => summary.verdict,
-        _ => Verdict::BothBehind,
-    }
+fn run_with_target_behind(setup: &Setup) -> Summary {
+    let (summary, stalled) = watched(|| run(setup));
+    let is_behind = summary.verdict == Verdict::TargetBehind;
+    assert_unless_stalled(is_behind, stalled, &summary.stats.lateness);
+    summary
 }
 
 #[test]
@@ -306,18 +301,16 @@ fn a_run_that_is_stopped_before_it_begins_starts_nothing_and_says_so() {
 #[test]
 fn a_slow_target_is_behind() {
     let setup = set_up(Told::new(refuses(0..0), outlasts), "-c 2").unwrap();
-    let summary = run(&setup);
+    let summary = run_with_target_behind(&setup);
     assert_eq!((setup.target.seen(), summary.stats.completed()), ((3, 2), 2));
-    assert_eq!(summary.verdict, behind(&summary), "{:?}", summary.stats.lateness);
 }
 
 #[test]
 fn slots_that_a_slow_target_makes_too_late_are_skipped_and_counted() {
     let setup = set_up(Told::new(refuses(0..0), outlasts), "-c 2 --skip-later-than 250ms").unwrap();
-    let summary = run(&setup);
+    let summary = run_with_target_behind(&setup);
     assert!(summary.stats.skipped > 0, "{summary:?}");
     assert_eq!(setup.target.seen(), (3, summary.stats.completed()));
-    assert_eq!(summary.verdict, behind(&summary), "{:?}", summary.stats.lateness);
 }
 
 #[test]
