@@ -149,7 +149,7 @@ impl Trial {
         println!(
             "| {} | {:.3} % | {:.0} us | {:.0} us | {:.0} us | {:.2} | {:.0} | {:.0} us | {:.2} % | {:.1} KB | {} | {} | {} |",
             self.name,
-            100.0 * account.fired() as f64 / account.expected as f64,
+            100.0 * account.started() as f64 / account.expected as f64,
             most(|seen| seen.late_p50_us),
             most(|seen| seen.late_p99_us),
             most(|seen| seen.late_max_us),

@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// let control = Control::open("redis://127.0.0.1/", "checkout")?;
 /// control.set_rate("20k/s".parse()?)?;
 /// let account = control.account()?;
-/// println!("{} of {} slots were started", account.fired(), account.expected);
+/// println!("{} of {} slots were started", account.started(), account.expected);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 //! responses. It returns the next request to the store, and the slots that the node's pacer may start.
 //!
 //! A *frame* is a short part of the schedule. A *track* is every n-th slot of a frame, where n is 16 or more. A
-//! [`Portion`] is a set of tracks of one frame. A node *claims* tracks at the store before their frame *closes*. If the
-//! store's response is late, the node decides alone. It is then *blind*: it runs its own tracks according to the
+//! [`Portion`] is a set of tracks of one frame. A node *claims* tracks at the store before their frame is *sealed*. If
+//! the store's response is late, the node decides alone. It is then *blind*: it runs its own tracks according to the
 //! roster, and reports them to the store (*marks* them) as soon as it can. Frames that are old enough are *counted*:
 //! the store and the nodes keep only the number of slots of each owner, and forget which track had which owner.
 //!
@@ -48,9 +48,9 @@ pub(crate) struct Core {
     blind: StoreOutage,
     blind_frames: u64,
 
-    is_late: bool,
+    is_lagging: bool,
     is_leaving: bool,
-    /// The share of its own tracks that the node claims. It is below 1 while the node is late and for some frames after
+    /// The share of its own tracks that the node claims. It is below 1 while the node lags and for some frames after
     /// that.
     appetite: f64,
 
@@ -96,7 +96,7 @@ pub(crate) struct Update {
     pub(crate) frame: u64,
     pub(crate) slot: u64,
     /// One lease for each frame. If the leases reach the end of the node's part of the load, and its last frame has
-    /// closed, an empty lease follows.
+    /// been sealed, an empty lease follows.
     pub(crate) leases: Vec<Lease>,
     /// Whether the pacer may apply the leases from a slot later than `slot`, if it has already started `slot` or later
     /// slots. This is allowed if the node has no tracks from `frame` on.
@@ -120,7 +120,7 @@ impl Core {
             unclaimed: Unclaimed::default(),
             blind,
             blind_frames: 0,
-            is_late: false,
+            is_lagging: false,
             is_leaving: false,
             appetite: 1.0,
             sequence: 0,
@@ -241,8 +241,8 @@ impl Core {
 
     fn undecided(&self) -> impl Iterator<Item = u64> {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
-        let closed = |&frame: &u64| self.frames().closes(frame) <= self.awake_at;
-        unknown.map(|entry| entry.frame).filter(closed)
+        let is_sealed = |&frame: &u64| self.frames().sealed_at(frame) <= self.awake_at;
+        unknown.map(|entry| entry.frame).filter(is_sealed)
     }
 
     /// Decides about a frame without a response. The node runs only the granted tracks of the frame if it has been
@@ -270,7 +270,7 @@ impl Core {
     ///   frames, and a pacer cannot go back.
     /// * If the last request was not answered, or the node rejected its response, the node decides at once.
     /// * If the last request was answered and no request is pending, the node never decides alone, because it can still
-    ///   ask. In this state, a frame can have closed only because the thread was stalled.
+    ///   ask. In this state, a frame can have been sealed only because the thread was stalled.
     ///
     /// When the thread wakes after a stall, it first gets time to read a response that may already have arrived.
     fn decides_alone_at(&self) -> u64 {
@@ -318,20 +318,20 @@ impl Core {
             return Some(self.update_from(frame));
         }
         let is_end =
-            self.last_frame_has_closed() && self.book.entries().all(|entry| entry.tracks.is_some());
+            self.last_frame_is_sealed() && self.book.entries().all(|entry| entry.tracks.is_some());
         (is_end && !self.is_told_of_end).then(|| self.update_from(self.book.next()))
     }
 
-    /// Returns whether the node's last frame has closed. Until then, the node may get tracks that another node gives
-    /// back.
-    fn last_frame_has_closed(&self) -> bool {
+    /// Returns whether the node's last frame has been sealed. Until then, the node may get tracks that another node
+    /// gives back.
+    fn last_frame_is_sealed(&self) -> bool {
         let end = self.end();
-        self.book.next() >= end && self.awake_at >= self.frames().closes(end.saturating_sub(1))
+        self.book.next() >= end && self.awake_at >= self.frames().sealed_at(end.saturating_sub(1))
     }
 
     fn update_from(&mut self, frame: u64) -> Update {
         let mut leases = self.book.leases(frame, &mut self.load);
-        if self.last_frame_has_closed() && frame + leases.len() as u64 >= self.end() {
+        if self.last_frame_is_sealed() && frame + leases.len() as u64 >= self.end() {
             leases.push(Lease::nothing(u64::MAX));
         }
         let may_begin_later = frame >= self.book.next();

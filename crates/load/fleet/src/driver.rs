@@ -88,8 +88,8 @@ impl Driver {
     }
 
     fn request(&mut self) -> Option<Request> {
-        let (progress, is_late) = self.looked();
-        self.core.request(self.clock.now_ns(), is_late, &progress)
+        let (progress, is_lagging) = self.looked();
+        self.core.request(self.clock.now_ns(), is_lagging, &progress)
     }
 
     fn looked(&mut self) -> (String, bool) {
@@ -185,8 +185,8 @@ impl Driver {
         let oldest = self.pacer.next_due().map_or(now, |due| due.as_nanos().min(now));
         Progress {
             // Callers may have been granted slots that are not due yet, and that they have therefore not started.
-            fired: ledger.granted.min(due).saturating_sub(self.not_started),
-            shed: ledger.skipped,
+            started: ledger.granted.min(due).saturating_sub(self.not_started),
+            skipped: ledger.skipped,
             late_ns: now - oldest,
             stepped_ns: self.leader.stepped_ns(),
             ..self.core.progress(now)
@@ -198,7 +198,7 @@ impl Driver {
         let mut is_answered = true;
         let last = loop {
             self.wait();
-            let (progress, is_late) = self.looked();
+            let (progress, is_lagging) = self.looked();
             let now = self.clock.now_ns();
             let asks = is_answered && Instant::now() < ends;
             if asks && self.core.must_wait(now) {
@@ -206,7 +206,8 @@ impl Driver {
                 continue;
             }
             if asks
-                && let Some(request) = self.core.request_before_it_leaves(now, is_late, &progress)
+                && let Some(request) =
+                    self.core.request_before_it_leaves(now, is_lagging, &progress)
             {
                 is_answered = self.exchange(&request).is_ok();
                 continue;
@@ -263,8 +264,8 @@ impl Driver {
 
     fn last_request(&mut self, results: &[u8], has_heard: bool) -> Request {
         let progress = self.progress(self.clock.now_ns());
-        let fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
-        let progress = Progress { fired, ..progress }.text();
+        let started = self.pacer.ledger().granted.saturating_sub(self.not_started);
+        let progress = Progress { started, ..progress }.text();
         self.core.last_request(has_heard, progress, results)
     }
 
@@ -295,7 +296,7 @@ pub(crate) fn take_in<C: Clock>(
     let frame_ns = core.run().frames.frame_ns;
     let origin_us = core.run().origin_us;
     match answer {
-        // The clocks differ by more than a frame, so the store and the node disagree about which frames are open.
+        // The clocks differ by more than a frame, so the store and the node disagree about which frames are claimable.
         Answer::Claimed(_) if sample.is_off(clock, origin_us, frame_ns) => core.refuses_answer(now),
         answer => core.hears_answer(request, answer, sample.round_trip_ns(), now)?,
     }
@@ -309,7 +310,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const ENDS_IN: Duration = Duration::from_secs(5);
 
 /// The maximum time for which a leaving node asks for its tracks while the store responds. If the link has just become
-/// slow, a node is late, and may need 8 s to learn its tracks.
+/// slow, a node lags, and may need 8 s to learn its tracks.
 pub(crate) const LEAVES_IN: Duration = Duration::from_secs(20);
 
 const RETRY: Duration = Duration::from_millis(50);

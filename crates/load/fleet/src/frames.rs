@@ -45,9 +45,9 @@ impl Frames {
         moment_ns / self.frame_ns
     }
 
-    /// Returns the time at which a frame closes. From this time on, only nodes that have missed the frame can claim its
-    /// tracks, and a node without a response decides alone.
-    pub(crate) fn closes(&self, frame: u64) -> u64 {
+    /// Returns the time at which a frame is sealed. From this time on, only nodes that have missed the frame can claim
+    /// its tracks, and a node without a response decides alone.
+    pub(crate) fn sealed_at(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }
 
@@ -77,14 +77,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_piece_has_one_owner(frame in 0_u64..1 << 50, tracks in 1_u32..100, nodes in 1_u32..200) {
+        fn each_cell_has_one_owner(frame in 0_u64..1 << 50, tracks in 1_u32..100, nodes in 1_u32..200) {
             let frames = Frames { frame_ns: 1_000, tracks };
             let mut owners = vec![0; tracks as usize];
             for rank in 0..nodes {
                 for track in frames.own(frame, rank, nodes).iter() {
                     owners[track as usize] += 1;
-                    let piece = u128::from(frame) * u128::from(tracks) + u128::from(track);
-                    prop_assert_eq!(piece % u128::from(nodes), u128::from(rank));
+                    let cell = u128::from(frame) * u128::from(tracks) + u128::from(track);
+                    prop_assert_eq!(cell % u128::from(nodes), u128::from(rank));
                 }
             }
             prop_assert!(owners.iter().all(|&times| times == 1));

@@ -36,7 +36,7 @@ pub(crate) enum Request {
         portions: Vec<Portion>,
     },
     /// Restores the run from what the node knows about it, after the store has lost some or all of its data. Frames
-    /// that may have been open before the loss cannot be claimed afterwards.
+    /// that may have been claimable before the loss cannot be claimed afterwards.
     Restore {
         node: NodeId,
         run: Box<FleetRun>,
@@ -140,7 +140,7 @@ pub(crate) enum Take {
     Own { rank: u32, nodes: u32, most: u32 },
     /// One of `nodes` equal parts of the free tracks, but at most `most` tracks.
     Share { nodes: u32, most: u32 },
-    /// All free tracks of a frame that has closed before the node learned of its tracks.
+    /// All free tracks of a frame that was sealed before the node learned of its tracks.
     Missed,
     /// No tracks. The node needs only to know the owners.
     Nothing,

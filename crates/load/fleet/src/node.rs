@@ -51,9 +51,9 @@ pub struct NodeStatus {
     /// The lateness of the node's oldest slot that no caller has taken.
     pub late: Duration,
     /// The number of slots started so far.
-    pub fired: u64,
+    pub started: u64,
     /// The number of slots that the late policy of the node's pacer has skipped.
-    pub shed: u64,
+    pub skipped: u64,
     /// The number of slots that this node has started although another node owned them.
     pub twice: u64,
     /// Whether the run is paused.
@@ -80,8 +80,8 @@ impl Shared {
             blind: is_blind.then(|| Duration::from_nanos(progress.blind_ns)),
             blind_frames: core.blind_frames(),
             late: Duration::from_nanos(progress.late_ns),
-            fired: progress.fired,
-            shed: progress.shed,
+            started: progress.started,
+            skipped: progress.skipped,
             twice: progress.twice,
             is_paused: core.load().is_paused(),
             is_over: core.failure().is_some(),
@@ -154,7 +154,7 @@ impl Node {
     }
 
     /// Reports the number of slots that the [`pacer`](Node::pacer) has granted but that were not started, because their
-    /// callers stopped. In the account, these slots count as lost instead of fired. Call this before
+    /// callers stopped. In the account, these slots count as lost instead of started. Call this before
     /// [`finish`](Node::finish).
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    pub(crate) fired: u64,
-    pub(crate) shed: u64,
+    pub(crate) started: u64,
+    pub(crate) skipped: u64,
     pub(crate) twice: u64,
     pub(crate) late_ns: u64,
     /// The time for which the node has been without the store. In the first report after an outage, it is the length of
@@ -24,11 +24,11 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn text(self) -> String {
-        let Progress { fired, shed, twice, late_ns, blind_ns, .. } = self;
+        let Progress { started, skipped, twice, late_ns, blind_ns, .. } = self;
         let Progress { unmarked, limit_ns, members, versions, change, .. } = self;
         let Progress { told_ns, stepped_ns, .. } = self;
         format!(
-            "{fired} {shed} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members} {versions} {change} {told_ns} {stepped_ns}"
+            "{started} {skipped} {twice} {late_ns} {blind_ns} {unmarked} {limit_ns} {members} {versions} {change} {told_ns} {stepped_ns}"
         )
     }
 
@@ -36,8 +36,8 @@ impl Progress {
         let mut numbers = text.split(' ').map(|number| number.parse().ok());
         let mut next = || numbers.next().flatten();
         Some(Progress {
-            fired: next()?,
-            shed: next()?,
+            started: next()?,
+            skipped: next()?,
             twice: next()?,
             late_ns: next()?,
             blind_ns: next()?,

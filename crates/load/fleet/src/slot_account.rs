@@ -12,11 +12,11 @@ use std::time::Duration;
 
 const CHUNKS: u64 = 64;
 
-/// The account of all slots of a run. It [closes](Account::closes) if `expected = fired + shed + lost - twice`, for
+/// The account of all slots of a run. It [closes](Account::closes) if `expected = started + skipped + lost - twice`, for
 /// each node and in total. For a node, [`claimed`](NodeAccount::claimed) takes the place of `expected`.
 ///
 /// If a node was killed or stays cut off, reports can be missing. The account then does not close. The true numbers
-/// then lie between bounds: from [`fired`](Account::fired) to [`fired_at_most`](Account::fired_at_most), from
+/// then lie between bounds: from [`started`](Account::started) to [`started_at_most`](Account::started_at_most), from
 /// [`lost_at_least`](Account::lost_at_least) to [`lost`](Account::lost), and from [`twice`](Account::twice) to
 /// [`twice_at_most`](Account::twice_at_most).
 ///
@@ -51,9 +51,9 @@ pub struct NodeAccount {
     /// The number of slots that the node owned in the time that the account covers.
     pub claimed: u64,
     /// The number of slots that the node started.
-    pub fired: u64,
+    pub started: u64,
     /// The number of slots that the node's late policy skipped.
-    pub shed: u64,
+    pub skipped: u64,
     /// The number of slots that the node started although another node owned them.
     pub twice: u64,
     /// The number of slots that the node owned but neither started nor skipped. The number is negative if the node has
@@ -83,14 +83,14 @@ pub struct NodeAccount {
 impl Account {
     /// Returns the number of slots that were started.
     #[must_use]
-    pub fn fired(&self) -> u64 {
-        self.nodes.iter().map(|node| node.fired).sum()
+    pub fn started(&self) -> u64 {
+        self.nodes.iter().map(|node| node.started).sum()
     }
 
     /// Returns the number of slots that late policies have skipped.
     #[must_use]
-    pub fn shed(&self) -> u64 {
-        self.nodes.iter().map(|node| node.shed).sum()
+    pub fn skipped(&self) -> u64 {
+        self.nodes.iter().map(|node| node.skipped).sum()
     }
 
     /// Returns the number of slots that nodes have started although other nodes owned them.
@@ -105,13 +105,13 @@ impl Account {
         self.unclaimed.cast_signed() + self.nodes.iter().map(|node| node.lost).sum::<i64>()
     }
 
-    /// Returns the largest possible value of [`fired`](Account::fired), which it has if silent and
+    /// Returns the largest possible value of [`started`](Account::started), which it has if silent and
     /// [forgotten](Account::forgotten) nodes have started as many slots as they can have started.
     #[must_use]
-    pub fn fired_at_most(&self) -> u64 {
+    pub fn started_at_most(&self) -> u64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
         let untold = self.nodes.iter().map(|node| node.untold).sum::<u64>();
-        self.fired() + unclaimed + untold + self.perhaps_twice()
+        self.started() + unclaimed + untold + self.perhaps_twice()
     }
 
     /// Returns the largest number of slots that may have been started twice without a report. A
@@ -154,11 +154,11 @@ impl Account {
     }
 
     /// Returns whether the account adds up: its numbers are [exact](Account::is_told), no node has started more slots
-    /// than it owned, and `expected = fired + shed + lost - twice`.
+    /// than it owned, and `expected = started + skipped + lost - twice`.
     #[must_use]
     pub fn closes(&self) -> bool {
         let claimed: u64 = self.nodes.iter().map(|node| node.claimed).sum();
-        let fates = (self.fired() + self.shed()).cast_signed() + self.lost();
+        let fates = (self.started() + self.skipped()).cast_signed() + self.lost();
         self.is_told()
             && self.nodes.iter().all(|node| node.lost >= 0)
             && self.expected == claimed + self.unclaimed
@@ -230,23 +230,23 @@ fn of_node(
     now_us: i64,
 ) -> NodeAccount {
     let progress = Progress::read(&text.progress).unwrap_or_default();
-    let Progress { fired, shed, twice, late_ns, blind_ns, stepped_ns, .. } = progress;
+    let Progress { started, skipped, twice, late_ns, blind_ns, stepped_ns, .. } = progress;
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
     let is_past = load.end().is_some_and(|end| until >= end);
     let lost_node = LostNode::of(text, run, silent_us, is_past);
     // If a silent node has started more slots than it owned, as far as it has reported, the excess slots belong to
     // other nodes.
-    let more = (fired + shed).saturating_sub(claimed);
+    let more = (started + skipped).saturating_sub(claimed);
     let twice = if lost_node.is_some() { twice.max(more) } else { twice };
     // The node has not marked `unmarked` of the slots that it has reported, so other nodes may own these slots.
     let unmarked = lost_node.map_or(0, |lost_node| lost_node.unmarked());
-    let lost = (claimed + twice + unmarked).cast_signed() - (fired + shed).cast_signed();
+    let lost = (claimed + twice + unmarked).cast_signed() - (started + skipped).cast_signed();
     NodeAccount {
         number: text.node,
         name: text.name.clone(),
         claimed,
-        fired,
-        shed,
+        started,
+        skipped,
         twice,
         lost,
         untold: lost_node.map_or(0, |_| lost.unsigned_abs()),
@@ -278,7 +278,7 @@ mod tests {
         let (span, nodes) = (Duration::from_secs(1), Vec::new());
         let account = Account { span, expected: 100, unclaimed: 30, forgotten: 2, nodes };
         assert_eq!((account.twice(), account.twice_at_most()), (0, 200));
-        assert_eq!((account.fired(), account.fired_at_most()), (0, 230));
+        assert_eq!((account.started(), account.started_at_most()), (0, 230));
         assert_eq!((account.lost_at_least(), account.lost()), (0, 30));
         assert!(!account.is_told() && !account.closes());
     }

@@ -58,10 +58,10 @@ fn draw_head(head: &Panel<'_>, account: &Account, rate: Rate) -> Result<(), Box<
     );
     let closes = if account.closes() { "the account closes" } else { "the account does not close" };
     let sums = format!(
-        "{} slots = {} fired + {} shed + {} lost - {} twice: {closes}",
+        "{} slots = {} started + {} skipped + {} lost - {} twice: {closes}",
         account.expected,
-        account.fired(),
-        account.shed(),
+        account.started(),
+        account.skipped(),
         account.lost(),
         account.twice()
     );

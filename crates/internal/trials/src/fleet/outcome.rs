@@ -47,7 +47,7 @@ impl Outcome {
         let behind = truth.times.iter().skip(usize::try_from(account.expected)?);
         ensure!(behind.sum::<u32>() == 0, "starts after the end: {}", self.summary());
         for (number, fate, starts) in &self.nodes {
-            let told = self.node(*number).map_or(0, |node| node.fired);
+            let told = self.node(*number).map_or(0, |node| node.started);
             let started = starts.len() as u64;
             let in_hand = if *fate == Fate::Killed { IN_HAND } else { 0 };
             ensure!(
@@ -66,7 +66,8 @@ impl Outcome {
         let is_counted = repeated <= account.twice_at_most();
         ensure!(is_counted, "{repeated} started twice: {}", self.summary());
         let started = account.expected - never + repeated;
-        let is_between = started + in_hand >= account.fired() && started <= account.fired_at_most();
+        let is_between =
+            started + in_hand >= account.started() && started <= account.started_at_most();
         ensure!(is_between, "{started} started: {}", self.summary());
         Ok(())
     }
@@ -155,10 +156,10 @@ impl Outcome {
         let Outcome { account, truth, .. } = self;
         let nodes: Vec<String> = self.nodes.iter().map(|node| self.node_summary(node)).collect();
         format!(
-            "expected {}, fired {}..={}, lost {}..={} ({} unclaimed), twice {}..={}; in truth never {}, twice {}, strays {}; repairs {}; {}",
+            "expected {}, started {}..={}, lost {}..={} ({} unclaimed), twice {}..={}; in truth never {}, twice {}, strays {}; repairs {}; {}",
             account.expected,
-            account.fired(),
-            account.fired_at_most(),
+            account.started(),
+            account.started_at_most(),
             account.lost_at_least(),
             account.lost(),
             account.unclaimed,
@@ -174,8 +175,8 @@ impl Outcome {
 
     fn node_summary(&self, (number, fate, starts): &(u16, Fate, Vec<Start>)) -> String {
         let told = self.node(*number).map_or_else(String::new, |node| {
-            let NodeAccount { claimed, fired, twice, lost, .. } = node;
-            format!("claimed {claimed} fired {fired} twice {twice} lost {lost}")
+            let NodeAccount { claimed, started, twice, lost, .. } = node;
+            format!("claimed {claimed} started {started} twice {twice} lost {lost}")
         });
         let late = starts.iter().map(|start| start.wait).max().unwrap_or_default();
         format!("{number} {fate:?}: {told}, started {}, latest {late:.1?}", starts.len())

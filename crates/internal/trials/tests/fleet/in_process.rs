@@ -48,7 +48,7 @@ fn nodes_share_a_load() {
         println!("{account:#?} {:?}", control.status());
         assert!(account.closes());
         assert_eq!((account.expected, account.span), (10_000, Duration::from_secs(1)));
-        assert_eq!(starts.len() as u64, account.fired());
+        assert_eq!(starts.len() as u64, account.started());
         assert!(account.is_exact() || stalled > FRAME, "{account:?}");
         let moments: Vec<_> = starts.iter().map(|start| start.intended_start()).collect();
         for gap in moments.windows(2).map(|pair| (pair[1] - pair[0]).as_nanos()) {
@@ -94,7 +94,7 @@ fn a_second_run_of_the_same_name_is_independent_of_the_first() {
             let (starts, stalled) = watched(|| starts_of(&server, &shape, nodes));
             let account = Control::open(&server.url(), "test").unwrap().account().unwrap();
             assert!(account.closes(), "{account:?}");
-            assert_eq!((starts.len() as u64, slots), (account.fired(), account.expected));
+            assert_eq!((starts.len() as u64, slots), (account.started(), account.expected));
             assert!(account.is_exact() || stalled > FRAME, "{account:?}");
         }
     }

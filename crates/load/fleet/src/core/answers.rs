@@ -76,7 +76,7 @@ impl Core {
 
     /// Records that other nodes own the tracks of `clash`, which this node runs or has run.
     pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
-        let is_in_time = now < self.frames().closes(clash.frame);
+        let is_in_time = now < self.frames().sealed_at(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
             Some(tracks) if is_in_time => {
                 *tracks = tracks.iter().filter(|&track| !clash.tracks.contains(track)).collect();
@@ -146,7 +146,8 @@ impl Core {
         let all = self.all_that_is_left();
         let Some(entry) = self.book.entry(ask.frame) else { return };
         if asks_again {
-            // Another attempt before this time would probably fail, because the frame may have to open or close first.
+            // Another attempt before this time would probably fail, because the frame may have to become claimable or
+            // be sealed first.
             self.asks_from = now + RETRY_NS;
             if entry.tracks.is_none() {
                 entry.granted = owned;
@@ -172,18 +173,19 @@ impl Core {
     ///
     /// * The claim took nothing, because it arrived too early or too late.
     /// * It is too late to ask in stages, and the pacer has no leases of the frame. The node can then get free tracks
-    ///   even after the frame has closed.
+    ///   even after the frame has been sealed.
     fn has_to_ask_again(&mut self, ask: Ask, owners: &Owners, now: u64) -> bool {
         let (frames, owned) = (self.frames(), owners.of(self.node));
         // A leaving node does not wait for the tracks that other nodes leave, so one more round trip is enough.
         let trips = if self.is_leaving { 1 } else { REST_TRIPS };
         let next_answer = now + trips * self.trips.last_ns();
-        let is_late = now >= frames.closes(ask.frame) || next_answer >= frames.begins(ask.frame);
+        let is_too_late =
+            now >= frames.sealed_at(ask.frame) || next_answer >= frames.begins(ask.frame);
         let first = self.run.floor.max(self.run.counted.until);
         let Some(entry) = self.book.entry(ask.frame) else { return false };
         let known = entry.tracks.clone().unwrap_or_default();
         let has_got_nothing = owned.iter().all(|track| known.contains(track));
-        let needs_all = is_late && !entry.is_leased();
+        let needs_all = is_too_late && !entry.is_leased();
         let needs = match ask.take {
             Take::Nothing => TrackSet::default(),
             Take::Own { rank, nodes, .. } if !needs_all => frames.own(ask.frame, rank, nodes),

@@ -11,9 +11,14 @@ const MOST_MARKED: usize = 64;
 const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// Returns the next request. `is_late` is true if the node's oldest slot is more than a frame late.
-    pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
-        self.is_late = is_late;
+    /// Returns the next request. `is_lagging` is true if the node's oldest slot is more than a frame late.
+    pub(crate) fn request(
+        &mut self,
+        now: u64,
+        is_lagging: bool,
+        progress: &str,
+    ) -> Option<Request> {
+        self.is_lagging = is_lagging;
         self.advance(now);
         if self.sent_at.is_some() || now < self.asks_from || self.is_replaced() {
             return None;
@@ -37,10 +42,10 @@ impl Core {
     /// Returns whether the node sends a repair before a claim. A node that has failed no longer claims, so it only
     /// repairs.
     fn repairs_first(&self, now: u64) -> bool {
-        let is_not_closed = |portion: &Portion| now < self.frames().closes(portion.frame);
-        // The node marks tracks that it runs without a claim before their frame closes, so that other nodes cannot
+        let is_not_sealed = |portion: &Portion| now < self.frames().sealed_at(portion.frame);
+        // The node marks tracks that it runs without a claim before their frame is sealed, so that other nodes cannot
         // claim them.
-        let marks_first = self.unclaimed.to_mark.front().is_some_and(is_not_closed);
+        let marks_first = self.unclaimed.to_mark.front().is_some_and(is_not_sealed);
         self.urgent.is_some() || self.failure.is_some() || marks_first
     }
 
@@ -55,19 +60,19 @@ impl Core {
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
-        is_late: bool,
+        is_lagging: bool,
         progress: &str,
     ) -> Option<Request> {
-        (self.is_late, self.is_leaving) = (is_late, true);
+        (self.is_lagging, self.is_leaving) = (is_lagging, true);
         let claim = self.last_claim(now, progress);
         if claim.is_some() || !self.is_undecided(now) {
             return claim;
         }
-        self.request(now, is_late, progress)
+        self.request(now, is_lagging, progress)
     }
 
     pub(crate) fn must_wait(&self, now: u64) -> bool {
-        let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
+        let may_ask = self.is_lagging || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
     }
 
@@ -77,11 +82,11 @@ impl Core {
             || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// Returns the last claim of a node that leaves. A node that is late, or was late recently, has postponed asking
+    /// Returns the last claim of a node that leaves. A node that lags, or lagged recently, has postponed asking
     /// for the tracks that other nodes left. It asks for these tracks before it leaves, because there may be no other
     /// nodes, or the other nodes may have no time for these tracks.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
-        if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
+        if self.failure.is_some() || (!self.is_lagging && self.appetite >= 1.0) {
             return None;
         }
         self.book.extend(self.first_not_asked_for(now).min(self.end()));
@@ -107,7 +112,7 @@ impl Core {
         let own = Take::Own { rank, nodes, most: self.frames().tracks };
         let until = self.frames().at(now) + LEAD;
         let is_asked = |entry: &&Entry| {
-            now < self.frames().closes(entry.frame)
+            now < self.frames().sealed_at(entry.frame)
                 && entry.stage != Stage::Done
                 && entry.frame >= self.resumes_in
         };
@@ -197,7 +202,7 @@ impl Core {
             // A node that has just woken from a stall may be late only because of the stall, and not because it is too
             // slow.
             let has_just_woken = self.woke_at == self.awake_at;
-            self.appetite = if self.is_late && !has_just_woken {
+            self.appetite = if self.is_lagging && !has_just_woken {
                 self.appetite / 2.0
             } else {
                 (self.appetite + 1.0 / 16.0).min(1.0)
@@ -215,7 +220,9 @@ impl Core {
             .map(|(entry, moments)| Ask {
                 frame: entry.frame,
                 take: match self.wanted(entry.frame, entry.stage) {
-                    Take::Own { .. } | Take::Share { .. } if now >= moments.closes => Take::Missed,
+                    Take::Own { .. } | Take::Share { .. } if now >= moments.sealed_at => {
+                        Take::Missed
+                    }
                     take => take,
                 },
             })

@@ -10,7 +10,7 @@ use crate::store::CHUNK;
 const AGE_NS: u64 = 60_000_000_000;
 
 /// The maximum number of tracks that one request counts. No frame has more tracks.
-const MOST_PIECES: u64 = 1_024;
+const MOST_CELLS: u64 = 1_024;
 
 impl Core {
     /// Records a response of the store. After a disturbance, nodes have to report what they ran in old frames. After an
@@ -24,7 +24,7 @@ impl Core {
 
     pub(super) fn count(&mut self, now: u64) -> Option<Request> {
         let from = self.run.counted.until;
-        let most_frames = MOST_PIECES.div_ceil(self.frames().tracks.into());
+        let most_frames = MOST_CELLS.div_ceil(self.frames().tracks.into());
         let until = (from + most_frames).min((from / CHUNK + 1) * CHUNK);
         let last = self.disturbed_at.max(self.frames().begins(until));
         if now < last + AGE_NS || self.book.first() < until || self.run.roster.rank(self.node).0 > 0

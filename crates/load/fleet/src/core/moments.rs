@@ -5,7 +5,7 @@
 //! ---|----------|---------|---------|-----|---|---->
 //!    |    own      share      rest        |   |
 //!    |     |         |         |          |   begins: the pacer starts its first slots
-//!    |     |         |         |          closes: only nodes that missed it can claim it now, and
+//!    |     |         |         |          sealed: only nodes that missed it can claim it now, and
 //!    |     |         |         |            a node without a response decides alone
 //!    |     |         |         the node asks for all that is left
 //!    |     |         it asks for its part of the tracks that their owners have left
@@ -15,9 +15,9 @@
 //!
 //! `own`, `share` and `rest` are [`ahead_ns`](Core::ahead_ns) earlier than three, two and one frames before the frame
 //! begins. Over a slow link, they are earlier than in the picture, but a node never asks for the tracks of other nodes
-//! before the other nodes have had time to ask. A late node postpones `share` until two round trips before the previous
-//! frame begins, and `rest` until half a frame after that, so that other nodes can take the tracks that are not its
-//! own.
+//! before the other nodes have had time to ask. A lagging node postpones `share` until two round trips before the
+//! previous frame begins, and `rest` until half a frame after that, so that other nodes can take the tracks that are
+//! not its own.
 
 use super::Core;
 use crate::frame_window::{Entry, Stage};
@@ -35,7 +35,7 @@ pub(super) struct Moments {
     own: u64,
     share: u64,
     rest: u64,
-    pub(super) closes: u64,
+    pub(super) sealed_at: u64,
     begins: u64,
 }
 
@@ -59,24 +59,24 @@ impl Core {
             frames_before(count).saturating_sub(self.ahead_ns()).max(frames_before(self.run.lead))
         };
         let just_in_time = frames_before(1).saturating_sub(2 * self.trips.long_ns());
-        let [share, rest] = if self.is_late {
+        let [share, rest] = if self.is_lagging {
             [just_in_time + stagger, just_in_time + frames.frame_ns / 2]
         } else {
             let after = |count: u64| asks_before(count - 1).max(frames_before(count)) + stagger;
             [after(LEAD), after(LEAD - 1)]
         };
-        let (closes, begins) = (frames.closes(frame), frames.begins(frame));
-        Moments { own: asks_before(LEAD) + stagger, share, rest, closes, begins }
+        let (sealed_at, begins) = (frames.sealed_at(frame), frames.begins(frame));
+        Moments { own: asks_before(LEAD) + stagger, share, rest, sealed_at, begins }
     }
 
     /// Returns the frames for which the node may ask. A frame of which the pacer has leases is left out if it has
-    /// closed, or if two round trips do not fit in before it begins, because the response would be too late. A claim
+    /// sealed, or if two round trips do not fit in before it begins, because the response would be too late. A claim
     /// that arrives too late for one of its frames would get nothing in its other frames either.
     pub(super) fn wanted_entries(&self, now: u64) -> impl Iterator<Item = (&Entry, Moments)> {
         let answered_at = now + 2 * self.trips.last_ns();
         let entries = self.book.entries().map(|entry| (entry, self.moments(entry.frame)));
         entries.filter(move |(entry, moments)| {
-            !entry.is_leased() || (now < moments.closes && answered_at < moments.begins)
+            !entry.is_leased() || (now < moments.sealed_at && answered_at < moments.begins)
         })
     }
 
@@ -114,18 +114,18 @@ impl Core {
             return marks.max(self.asks_from);
         }
         let next = self.first_not_asked_for(now).max(self.book.next());
-        let opens = if next < self.end() { self.moments(next).own } else { u64::MAX };
+        let claimable = if next < self.end() { self.moments(next).own } else { u64::MAX };
         let wanted = self.wanted_entries(now);
         let stages = wanted.map(|(entry, moments)| moments.asks_for(entry.stage));
-        let first = stages.chain([opens, marks]).fold(self.sign_at(), u64::min);
+        let first = stages.chain([claimable, marks]).fold(self.sign_at(), u64::min);
         first.max(self.asks_from)
     }
 
     fn decides_next_at(&self, now: u64) -> u64 {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let alone = self.decides_alone_at();
-        let decides = unknown.map(|entry| self.frames().closes(entry.frame).max(alone));
-        let ends = self.frames().closes(self.end().saturating_sub(1));
+        let decides = unknown.map(|entry| self.frames().sealed_at(entry.frame).max(alone));
+        let ends = self.frames().sealed_at(self.end().saturating_sub(1));
         decides.chain([ends]).filter(|&at| at > now).min().unwrap_or(u64::MAX)
     }
 

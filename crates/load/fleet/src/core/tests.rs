@@ -174,7 +174,7 @@ fn the_pacer_gets_the_end_once() {
 }
 
 #[test]
-fn the_pacer_gets_no_end_before_the_last_frame_closes() {
+fn the_pacer_gets_no_end_before_the_last_frame_is_sealed() {
     let mut core = core();
     let first = core.book.next();
     core.leaves_in = Some(first + 3);
@@ -182,8 +182,8 @@ fn the_pacer_gets_no_end_before_the_last_frame_closes() {
     for frame in first..first + 3 {
         core.book.entry(frame).unwrap().tracks = Some(TrackSet::default());
     }
-    let closes = core.frames().closes(first + 2);
-    for (now, leases) in [(closes - 1, 3), (closes, 4)] {
+    let sealed_at = core.frames().sealed_at(first + 2);
+    for (now, leases) in [(sealed_at - 1, 3), (sealed_at, 4)] {
         core.awake_at = now;
         assert_eq!(core.update().unwrap().leases.len(), leases);
     }
@@ -203,7 +203,7 @@ fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     }
     let given = core.update().unwrap();
     core.told(&given, true);
-    core.awake_at = core.frames().closes(last.frame);
+    core.awake_at = core.frames().sealed_at(last.frame);
     assert_eq!(core.update().unwrap().leases.len(), 1);
 }
 
@@ -214,8 +214,8 @@ fn only_what_the_pacer_had_was_started_twice() {
         core.request(30 * FRAME_NS, false, "");
         core.hears_no_answer(30 * FRAME_NS);
         let frame = core.book.next() - 1;
-        let closes = core.frames().closes(frame);
-        look_around(&mut core, closes);
+        let sealed_at = core.frames().sealed_at(frame);
+        look_around(&mut core, sealed_at);
         while let Some(update) = core.update() {
             core.told(&update, is_taken);
         }
@@ -236,7 +236,7 @@ fn tracks_dropped_too_late_for_the_pacer_were_started_twice() {
         let given = core.update().unwrap();
         core.told(&given, true);
         let tracks = (0..16).collect();
-        core.clash(&Portion { frame, tracks }, core.frames().closes(frame) - 1);
+        core.clash(&Portion { frame, tracks }, core.frames().sealed_at(frame) - 1);
         let update = core.update().unwrap();
         core.told(&update, is_taken);
         assert_eq!((update.frame, core.twice()), (frame, slots), "{is_taken}");
@@ -324,8 +324,8 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     core.request(20 * FRAME_NS, false, "");
     core.hears_no_answer(20 * FRAME_NS);
     let last = core.book.next() - 1;
-    let closes = core.frames().closes(last);
-    look_around(&mut core, closes);
+    let sealed_at = core.frames().sealed_at(last);
+    look_around(&mut core, sealed_at);
     assert_eq!(core.book.entry(last).unwrap().tracks, Some(TrackSet::default()));
     assert!(core.unclaimed.to_mark.is_empty());
     for stage in [Stage::Own, Stage::Share, Stage::Rest] {
@@ -333,9 +333,9 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     }
 }
 
-/// If the node did not know its tracks in closed frames, it would never send the end of the load to its pacer.
+/// If the node did not know its tracks in sealed frames, it would never send the end of the load to its pacer.
 #[test]
-fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
+fn a_node_that_sits_out_knows_what_it_has_in_frames_that_are_sealed() {
     let mut core = core();
     core.resumes_in = 1_000;
     let request = core.request(20 * FRAME_NS, false, "").unwrap();
@@ -378,12 +378,12 @@ fn a_node_that_leaves_has_nothing_after_its_last_frame() {
 
 /// The claims grow in small steps, so that the node does not fall behind again.
 #[test]
-fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
+fn a_node_that_lagged_claims_more_by_a_sixteenth_per_frame() {
     let mut core = core();
     core.advance(20 * FRAME_NS);
-    core.is_late = true;
+    core.is_lagging = true;
     core.advance(21 * FRAME_NS);
-    core.is_late = false;
+    core.is_lagging = false;
     let own = |core: &Core| match core.wanted(30, Stage::Own) {
         Take::Own { most, .. } => most,
         other => panic!("{other:?}"),
@@ -407,19 +407,19 @@ fn tracks_run_without_the_store_are_marked_once() {
     let request = core.request(30 * FRAME_NS, false, "").unwrap();
     core.hears_no_answer(30 * FRAME_NS);
     let frame = core.book.next() - 1;
-    let closes = core.frames().closes(frame);
-    look_around(&mut core, closes);
+    let sealed_at = core.frames().sealed_at(frame);
+    look_around(&mut core, sealed_at);
     assert!(core.unclaimed.to_mark.iter().any(|portion| portion.frame == frame));
     core.unclaimed.to_mark.clear();
     let Request::Claim(claim) = &request else { panic!("it claims") };
     let owners = claim.asks.iter().map(|_| Owners([0, 2].repeat(16))).collect();
     let answer = Claimed { owners, ..claimed(&core) };
-    answered(&mut core, &request, Answer::Claimed(answer), closes + 1);
+    answered(&mut core, &request, Answer::Claimed(answer), sealed_at + 1);
     assert_eq!(core.unclaimed.to_mark, []);
 }
 
 #[test]
-fn a_blind_node_that_is_late_still_runs_its_own() {
+fn a_blind_node_that_lags_still_runs_its_own() {
     let mut core = blind_until(30);
     core.advance(31 * FRAME_NS);
     let last = core.book.next() - 1;
@@ -428,11 +428,11 @@ fn a_blind_node_that_is_late_still_runs_its_own() {
 }
 
 #[test]
-fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
+fn a_lagging_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
     let mut core = core();
-    let mut most = |frames: std::ops::Range<u64>, is_late| {
+    let mut most = |frames: std::ops::Range<u64>, is_lagging| {
         let most = frames.map(|frame| {
-            core.request(frame * FRAME_NS, is_late, "");
+            core.request(frame * FRAME_NS, is_lagging, "");
             match core.wanted(frame, Stage::Own) {
                 Take::Own { most, .. } => most,
                 other => panic!("{other:?}"),
@@ -499,12 +499,12 @@ fn portions_that_the_store_has_forgotten_are_marked_once() {
 }
 
 #[test]
-fn a_late_node_asks_in_time_for_what_is_left() {
+fn a_lagging_node_asks_in_time_for_what_is_left() {
     let mut core = core();
     core.request(30 * FRAME_NS, true, "");
     for stage in [Stage::Share, Stage::Rest] {
         let due = core.moments(40).asks_for(stage);
-        assert!(due < core.frames().closes(40) && due > 39 * FRAME_NS, "{stage:?}");
+        assert!(due < core.frames().sealed_at(40) && due > 39 * FRAME_NS, "{stage:?}");
     }
 }
 
@@ -519,18 +519,18 @@ fn a_node_is_blind_until_a_claim_is_answered() {
 }
 
 #[test]
-fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
+fn a_node_that_leaves_lagging_asks_for_all_that_it_has_put_off() {
     let (mut core, now) = (core(), 30 * FRAME_NS);
-    let leaves_late = |core: &mut Core| match core.request_before_it_leaves(now, true, "") {
+    let leaves_lagging = |core: &mut Core| match core.request_before_it_leaves(now, true, "") {
         Some(Request::Claim(claim)) => claim.asks,
         _ => panic!("it claims"),
     };
-    let asks = leaves_late(&mut core);
+    let asks = leaves_lagging(&mut core);
     for frame in 31..core.last_update(now).frame {
         assert!(asks.contains(&Ask { frame, take: all_that_is_left() }), "{frame}");
     }
     core.resumes_in = 32;
-    let asks = leaves_late(&mut core);
+    let asks = leaves_lagging(&mut core);
     assert_eq!(
         asks.iter().map(|ask| ask.frame).min(),
         Some(32),
@@ -541,24 +541,24 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
 /// If the node claimed tracks now, the store could grant it tracks that other nodes are running without the store.
 /// Their slots would then count both as lost and as started twice.
 #[test]
-fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() {
+fn a_node_that_leaves_lagging_claims_nothing_while_the_clock_of_the_store_is_off() {
     let (mut core, now) = (core(), 30 * FRAME_NS);
-    let leaves_late = |core: &mut Core| match core.request_before_it_leaves(now, true, "") {
+    let leaves_lagging = |core: &mut Core| match core.request_before_it_leaves(now, true, "") {
         Some(Request::Claim(claim)) => claim,
         _ => panic!("it claims"),
     };
     core.refuses_answer(now - FRAME_NS);
     assert!(core.must_wait(now - 1) && !core.must_wait(now), "the node waits before it asks");
-    let claim = leaves_late(&mut core);
+    let claim = leaves_lagging(&mut core);
     assert_eq!(claim.asks, []);
     let answer = Answer::Claimed(claimed(&core));
     answered(&mut core, &Request::Claim(claim), answer, now);
-    assert_ne!(leaves_late(&mut core).asks, [], "the clock is right again");
+    assert_ne!(leaves_lagging(&mut core).asks, [], "the clock is right again");
 }
 
 /// If the node claimed before it repaired the store, its claims would fail until its time for leaving has passed.
 #[test]
-fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
+fn a_node_that_leaves_lagging_repairs_the_store_before_it_claims() {
     let now = 30 * FRAME_NS;
     let next = |core: &mut Core| core.request_before_it_leaves(now, true, "");
     let mut emptied = core();
@@ -598,14 +598,14 @@ fn granted(core: &Core, claim: &Claim) -> Claimed {
 /// While its responses are pending, the node takes part in more frames, for which it has not asked yet.
 #[test]
 fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
-    for (trip_frames, is_late) in
+    for (trip_frames, is_lagging) in
         [0, 1, 3, 7].into_iter().flat_map(|trip| [(trip, false), (trip, true)])
     {
         let (mut core, mut now, trip_ns) = (core(), 30 * FRAME_NS, trip_frames * FRAME_NS);
         core.trips = RoundTrips::new(trip_ns);
         core.book = FrameWindow::new(30, core.frames());
         let mut rounds = 0;
-        while let Some(request) = core.request_before_it_leaves(now, is_late, "") {
+        while let Some(request) = core.request_before_it_leaves(now, is_lagging, "") {
             let Request::Claim(claim) = &request else { panic!("the node has nothing to mark") };
             now += trip_ns;
             let answer = Answer::Claimed(granted(&core, claim));
@@ -616,12 +616,12 @@ fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
                 core.decide(now);
             }
         }
-        assert!(rounds <= 4, "{rounds} rounds over {trip_frames} frames, late: {is_late}");
+        assert!(rounds <= 4, "{rounds} rounds over {trip_frames} frames, lags: {is_lagging}");
         for frame in core.frames().at(now) + 1..core.last_update(now).frame {
             let entry = core.book.entry(frame).expect("the node has asked for each frame");
             assert!(
-                entry.tracks.is_some() && (entry.stage == Stage::Done) == is_late,
-                "{frame} {trip_frames} {is_late} {entry:?}"
+                entry.tracks.is_some() && (entry.stage == Stage::Done) == is_lagging,
+                "{frame} {trip_frames} {is_lagging} {entry:?}"
             );
         }
     }

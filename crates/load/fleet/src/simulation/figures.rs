@@ -58,7 +58,7 @@ fn the_number_of_nodes() {
         format!(
             "| {nodes} | {:?} | {:.4} % | {:.0} | {:.1} % | {:.0} us | {:.0} us | {:.0} us | {:.2} |",
             outcome.frame,
-            100.0 * float(outcome.fired - outcome.twice) / float(outcome.expected),
+            100.0 * float(outcome.started - outcome.twice) / float(outcome.expected),
             outcome.requests_per_second,
             100.0 * outcome.utilisation,
             micros(outcome.wait),

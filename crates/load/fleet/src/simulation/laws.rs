@@ -41,8 +41,8 @@ fn each_of(
 }
 
 fn is_within_bounds(outcome: &Outcome) {
-    let ((fired, lost, twice), (most, least, more)) = (outcome.account, outcome.account_at_most);
-    assert!((fired..=most).contains(&outcome.fired), "{outcome:?}");
+    let ((started, lost, twice), (most, least, more)) = (outcome.account, outcome.account_at_most);
+    assert!((started..=most).contains(&outcome.started), "{outcome:?}");
     let never = outcome.lost.cast_signed();
     // If a slot was started by a node that did not own it, and not by its owner, it counts once as lost and once as
     // started twice.
@@ -56,13 +56,13 @@ fn each_with(faults: impl Fn(u32) -> Vec<(Duration, Fault)>, law: impl Fn(&Outco
 
 fn is_exact(outcome: &Outcome) {
     assert_eq!([outcome.lost, outcome.twice], [0, 0]);
-    assert_eq!((outcome.fired, outcome.account), (outcome.expected, (outcome.expected, 0, 0)));
+    assert_eq!((outcome.started, outcome.account), (outcome.expected, (outcome.expected, 0, 0)));
 }
 
 fn is_true(outcome: &Outcome) {
-    let (fired, lost, twice) = outcome.account;
+    let (started, lost, twice) = outcome.account;
     let both = twice - outcome.twice;
-    assert_eq!((fired, lost), (outcome.fired, (outcome.lost + both).cast_signed()));
+    assert_eq!((started, lost), (outcome.started, (outcome.lost + both).cast_signed()));
 }
 
 #[test]
@@ -176,12 +176,12 @@ fn the_slots_of_a_killed_node_lie_between_bounds() {
             ..Setup::default()
         };
         each(setup, |outcome| {
-            let ((fired, lost, twice), (most, least, more)) =
+            let ((started, lost, twice), (most, least, more)) =
                 (outcome.account, outcome.account_at_most);
             // The first limit is a quarter of the load in six frames. A quarter of a frame has four tracks with at most
             // 63 slots each.
             assert!(lost - least <= 6 * 252, "{outcome:?}");
-            assert!(most - fired <= 13 * 252 && more - twice <= 7 * 252, "{outcome:?}");
+            assert!(most - started <= 13 * 252 && more - twice <= 7 * 252, "{outcome:?}");
         });
     }
 }
@@ -283,7 +283,7 @@ fn a_node_that_is_cut_off_makes_some_start_twice_and_they_are_counted() {
         // The limit is a quarter of the load, for the time of the cut-off and for the time until the node stops waiting
         // for a lost response.
         assert!(outcome.twice <= 10 * (12 * 50 + 400) / 4 + 400, "{}", outcome.twice);
-        assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
+        assert_eq!(outcome.account, (outcome.started, 0, outcome.twice));
     });
 }
 

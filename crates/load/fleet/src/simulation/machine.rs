@@ -176,12 +176,12 @@ impl Machine {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return None };
         core.decide(now);
-        let is_late = progress.late_ns > core.run().frames.frame_ns;
+        let is_lagging = progress.late_ns > core.run().frames.frame_ns;
         self.late_since = None;
         if self.asks_until.is_some() {
-            return self.leave(now, is_late, &progress.text());
+            return self.leave(now, is_lagging, &progress.text());
         }
-        core.request(now, is_late, &progress.text())
+        core.request(now, is_lagging, &progress.text())
     }
 
     pub(super) fn leaves(&mut self) {
@@ -189,7 +189,7 @@ impl Machine {
         self.asks_until = Some(self.clock.now_ns() + ends_in);
     }
 
-    fn leave(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
+    fn leave(&mut self, now: u64, is_lagging: bool, progress: &str) -> Option<Request> {
         self.tell();
         let Phase::Running(core) = &mut self.phase else { return None };
         if core.is_waiting() {
@@ -199,7 +199,7 @@ impl Machine {
         if asks && core.must_wait(now) {
             return None;
         }
-        if asks && let Some(request) = core.request_before_it_leaves(now, is_late, progress) {
+        if asks && let Some(request) = core.request_before_it_leaves(now, is_lagging, progress) {
             return Some(request);
         }
         let last = core.last_update(now);
@@ -220,7 +220,7 @@ impl Machine {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return None };
         Some(Progress {
-            fired: self.pacer.fired().min(core.due_slots(now)),
+            started: self.pacer.started().min(core.due_slots(now)),
             late_ns: now - self.late_since.unwrap_or(now),
             stepped_ns: self.leader.as_ref().map_or(0, Leader::stepped_ns),
             ..core.progress(now)

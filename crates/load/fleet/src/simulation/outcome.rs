@@ -9,14 +9,14 @@ pub(super) struct Outcome {
     /// The number of slots of the load.
     pub(super) expected: u64,
     /// The number of starts. A slot that was started by several nodes counts several times.
-    pub(super) fired: u64,
+    pub(super) started: u64,
     /// The number of slots that were never started.
     pub(super) lost: u64,
     /// The number of starts of slots that had already been started.
     pub(super) twice: u64,
     /// The numbers of slots that were started, lost, and started twice, according to the run's account.
     pub(super) account: (u64, i64, u64),
-    /// The bounds of the account if silent nodes have started as many slots as possible: the largest number fired, the
+    /// The bounds of the account if silent nodes have started as many slots as possible: the largest number started, the
     /// smallest number lost, and the largest number started twice.
     pub(super) account_at_most: (u64, i64, u64),
     /// The value of [`Account::is_told`](crate::Account::is_told) in the run's account.

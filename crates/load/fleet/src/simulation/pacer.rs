@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Pacer {
     leased: BTreeMap<u64, Leased>,
-    fired: u64,
+    started: u64,
     last: Option<u64>,
 }
 
 #[derive(Debug)]
 struct Leased {
     tracks: TrackSet,
-    fired: u64,
+    started: u64,
 }
 
 impl Pacer {
-    pub(super) fn fired(&self) -> u64 {
-        self.fired
+    pub(super) fn started(&self) -> u64 {
+        self.started
     }
 
     /// Replaces the leases from the frame `from` on. Returns `false`, and keeps the old leases, if a slot in these
@@ -31,7 +31,7 @@ impl Pacer {
         }
         self.leased.split_off(&from);
         let leased = known.into_iter().filter(|(_, tracks)| !tracks.is_empty());
-        self.leased.extend(leased.map(|(frame, tracks)| (frame, Leased { tracks, fired: 0 })));
+        self.leased.extend(leased.map(|(frame, tracks)| (frame, Leased { tracks, started: 0 })));
         true
     }
 
@@ -52,8 +52,8 @@ impl Pacer {
             if due > 0 {
                 self.last = Some(at);
             }
-            self.fired += due - leased.fired;
-            leased.fired = due;
+            self.started += due - leased.started;
+            leased.started = due;
             if !is_over {
                 return;
             }

@@ -17,7 +17,7 @@ pub(super) struct Tally {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fates {
     pub(super) expected: u64,
-    pub(super) fired: u64,
+    pub(super) started: u64,
     pub(super) lost: u64,
     pub(super) twice: u64,
     pub(super) last_lost: Option<u64>,
@@ -34,11 +34,11 @@ impl Tally {
         tracks: &TrackSet,
         mut slots: impl FnMut(&TrackSet) -> u64,
     ) {
-        let fired = self.frames.entry(frame).or_insert_with(|| vec![0; self.tracks as usize]);
+        let started = self.frames.entry(frame).or_insert_with(|| vec![0; self.tracks as usize]);
         let mut all = 0;
         for track in tracks.iter() {
             let slots = slots(&std::iter::once(track).collect());
-            fired[track as usize] += slots;
+            started[track as usize] += slots;
             all += slots;
         }
         if all > 0 {
@@ -69,14 +69,14 @@ impl Tally {
         let mut fates = Fates::default();
         let nothing = vec![0; self.tracks as usize];
         for frame in 0..until {
-            let fired = self.frames.get(&frame).unwrap_or(&nothing);
-            for (track, &fired) in (0..).zip(fired) {
+            let started = self.frames.get(&frame).unwrap_or(&nothing);
+            for (track, &started) in (0..).zip(started) {
                 let expected = load.slots_on(frame, track);
-                let lost = expected.saturating_sub(fired);
+                let lost = expected.saturating_sub(started);
                 fates.expected += expected;
-                fates.fired += fired;
+                fates.started += started;
                 fates.lost += lost;
-                fates.twice += fired.saturating_sub(expected);
+                fates.twice += started.saturating_sub(expected);
                 fates.last_lost = if lost > 0 { Some(frame) } else { fates.last_lost };
             }
         }

@@ -2,11 +2,11 @@
 
 -- Returns whether a frame accepts this kind of claim. Until a quarter of a frame before it begins, all nodes can claim
 -- tracks of the frame. After that, only nodes that have missed the frame can.
-local function is_open(run, frame, versions, take)
+local function is_claimable(run, frame, versions, take)
   local knows = versions == run.version or (versions == run.version - 1 and frame < run.from)
-  local is_closed = now >= begins(run, frame) - run.frame_us / 4
+  local is_sealed = now >= begins(run, frame) - run.frame_us / 4
   return knows and run.state == 1 and frame >= run.floor and frame >= run.counted
-    and now >= begins(run, frame - run.lead) and is_closed == (take == 'missed')
+    and now >= begins(run, frame - run.lead) and is_sealed == (take == 'missed')
 end
 
 -- Returns the number of versions that a node knows, or 0 if another change replaced the last of them.
@@ -83,7 +83,7 @@ local function claim(run)
     counted}
   for i = 15, #ARGV, 6 do
     local key, frame, take = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1]), ARGV[i + 2]
-    if not is_fresh or is_stale or last[2] or not is_open(run, frame, versions, take) then
+    if not is_fresh or is_stale or last[2] or not is_claimable(run, frame, versions, take) then
       take = 'nothing'
     end
     answer[#answer + 1] = ask(run, tonumber(node), key, frame, take,

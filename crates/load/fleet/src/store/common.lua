@@ -151,7 +151,7 @@ local function raise(run, lead)
   end
 end
 
--- Begins a new epoch: nodes report their tracks again, and frames that may have been open cannot be claimed.
+-- Begins a new epoch: nodes report their tracks again, and frames that may have been claimable cannot be claimed.
 local function repaired(run, epoch)
   run.floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + run.lead + 1)
   run.epoch = math.max(run.epoch, epoch) + 1

@@ -41,7 +41,7 @@ pub(super) fn read(value: Value) -> Option<Reply> {
             Answer::Counted(counted(until, &next::<String>(&mut values)?)?)
         }
         "claimed" => Answer::Claimed(claimed(&mut values)?),
-        "pieces" => Answer::Portions(next(&mut values)?, portions(values)?),
+        "cells" => Answer::Portions(next(&mut values)?, portions(values)?),
         _ => return None,
     };
     Some(Reply { now_us, answer })

@@ -140,7 +140,7 @@ end
 
 -- Arguments: node, sequence, answered, epoch, then for each portion: key, frame, tracks
 function ops.mark(run)
-  local node, pieces = tonumber(ARGV[4]), {'pieces', now, run.counted}
+  local node, cells = tonumber(ARGV[4]), {'cells', now, run.counted}
   local known = tonumber(redis.call('HGET', NODES, 'q' .. ARGV[4]) or 0)
   compare(run, known, tonumber(ARGV[6]), tonumber(ARGV[7]))
   if tonumber(ARGV[5]) > known then
@@ -155,13 +155,13 @@ function ops.mark(run)
       if whose == 0 then
         free[#free + 1] = track
       elseif whose ~= node then
-        pieces[#pieces + 1] = frame
-        pieces[#pieces + 1] = track
+        cells[#cells + 1] = frame
+        cells[#cells + 1] = track
       end
     end
     own(key, known, first, free, node)
   end
-  return pieces
+  return cells
 end
 
 -- Arguments: from, then the first slot of each frame, and of the frame after them
@@ -269,7 +269,7 @@ end
 
 -- Arguments: node, the first frame that it takes no part in, then for each portion: key, frame, tracks
 function ops.leave(run)
-  local node, pieces = tonumber(ARGV[4]), {'pieces', now, run.counted}
+  local node, cells = tonumber(ARGV[4]), {'cells', now, run.counted}
   for i = 6, #ARGV, 3 do
     local key, frame = KEYS[4 + tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     local known, first = owners(run, key, frame)
@@ -277,15 +277,15 @@ function ops.leave(run)
     for _, track in ipairs(list(ARGV[i + 2])) do
       if owner(known, track) == node and now < begins(run, frame) - run.frame_us / 4 then
         back[#back + 1] = track
-        pieces[#pieces + 1] = frame
-        pieces[#pieces + 1] = track
+        cells[#cells + 1] = frame
+        cells[#cells + 1] = track
       end
     end
     own(key, known, first, back, 0)
   end
   left_by(run, tonumber(ARGV[5]))
   part(run, ARGV[4])
-  return pieces
+  return cells
 end
 
 -- Arguments: node, progress, results
@@ -309,7 +309,7 @@ function ops.finish(run)
     redis.call('HSET', RUN, 'last', run.last)
     others = run.last == ARGV[4] and 'done' or others
   elseif run.state == 1 and run.ends and now >= begins(run, run.ends - 2) then
-    -- A pacer receives the end of the load when the last frame closes.
+    -- A pacer receives the end of the load when the last frame is sealed.
     others = 'awaited'
   end
   keep()

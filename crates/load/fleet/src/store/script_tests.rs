@@ -109,21 +109,21 @@ fn a_request_takes_nothing_when_it_comes_again() {
     assert_eq!(claim(&store, &run, (node, 8), share(10, 4)), 4);
 }
 
-/// Other nodes can ask for their own tracks until a frame closes. After that, blind nodes run their own tracks.
+/// Other nodes can ask for their own tracks until a frame is sealed. After that, blind nodes run their own tracks.
 #[test]
-fn a_frame_that_is_open_is_not_missed_and_one_that_has_closed_is_not_shared() {
+fn a_claimable_frame_is_not_missed_and_a_sealed_frame_is_not_shared() {
     let store = Played::new();
     let (node, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
     let missed = |frame| Ask { frame, take: Take::Missed };
     let own = |frame| Ask { frame, take: Take::Own { rank: 0, nodes: 1, most: TRACKS } };
-    let closes = -FRAME_US / 4;
+    let sealed = -FRAME_US / 4;
     let cases = [
-        (missed(10), closes - 1, 0),
-        (missed(11), closes, 8),
-        (share(12, 1), closes - 1, 8),
-        (share(13, 1), closes, 0),
-        (own(14), closes - 1, 8),
-        (own(15), closes, 0),
+        (missed(10), sealed - 1, 0),
+        (missed(11), sealed, 8),
+        (share(12, 1), sealed - 1, 8),
+        (share(13, 1), sealed, 0),
+        (own(14), sealed - 1, 8),
+        (own(15), sealed, 0),
     ];
     for (sequence, (ask, after_us, tracks)) in (1..).zip(cases) {
         let taken = claim_at(&store, &run, (node, sequence), ask, after_us);

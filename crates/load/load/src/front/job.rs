@@ -16,11 +16,12 @@ use crate::running::run::{self, NotJoined, Ran};
 use crate::running::search::Job;
 use crate::running::setup::Setup;
 use crate::shown::fleet::object::WholeObject;
+use crate::shown::fleet::whole::FleetReport;
 use crate::shown::json;
 use crate::shown::junit;
 use crate::shown::markdown::Markdown;
 use crate::shown::page;
-use crate::shown::report::{MissedLines, RunReport};
+use crate::shown::report::{Detail, RunReport};
 use std::env;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -114,18 +115,24 @@ fn publish(
     ran: &mut Ran,
     member: Option<Member>,
 ) -> (io::Result<()>, anyhow::Result<Option<Whole>>) {
-    let report = RunReport { summary: &ran.summary, detail: setup.args.report.detail() };
-    let text = setup.files.output.write_text(&report);
+    let detail = setup.args.report.detail();
+    let text = setup.files.output.write_text(&RunReport { summary: &ran.summary, detail });
     let node = member.as_ref().map(ToString::to_string);
     let finished = member.map_or(Ok(None), |member| finish(setup, ran, member));
     let text = text.and(match (&finished, node) {
         (Ok(Some(whole)), Some(node)) => {
-            setup.files.output.write_text(&format!("fleet     {node} is done\n\n{whole}"))
+            let done = format!("fleet     {node} is done\n\n");
+            let done = if detail == Detail::Headline { "" } else { &done };
+            let report = FleetReport { whole, detail };
+            setup.files.output.write_text(&format!("{done}{report}"))
         }
-        (Ok(None), Some(node)) => setup.files.output.write_text(&format!(
-            "fleet     {node} is done; 'fleet report' prints the results of all nodes\n{}",
-            MissedLines(&ran.summary.missed)
-        )),
+        (Ok(None), Some(node)) => {
+            let missed = ran.summary.missed.iter().map(|missed| format!("missed    {missed}\n"));
+            setup.files.output.write_text(&format!(
+                "fleet     {node} is done; 'fleet report' prints the results of all nodes\n{}",
+                missed.collect::<String>()
+            ))
+        }
         _ => Ok(()),
     });
     let whole = finished.as_ref().ok().and_then(Option::as_ref);

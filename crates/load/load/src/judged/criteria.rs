@@ -209,10 +209,6 @@ impl Criterion {
     }
 }
 
-pub(crate) fn missed(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<String> {
-    judged(criteria, figures).into_iter().filter_map(|required| required.missed).collect()
-}
-
 pub(crate) fn judged(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<Required> {
     criteria.iter().map(|criterion| criterion.judged(figures)).collect()
 }

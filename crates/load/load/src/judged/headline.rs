@@ -30,9 +30,8 @@ impl Headline {
         let is_closed = summary.verdict == Verdict::ClosedLoop;
         let cautions = cautions(summary).count();
         let (grade, result, why) = if let Some(first) = summary.missed.first() {
-            let all = summary.required.len().max(summary.missed.len());
-            let missed = summary.missed.len();
-            let missed = || format!("Missed {missed} of {}", count(all, "requirement"));
+            let (missed, all) = (summary.missed.len(), summary.required.len());
+            let missed = || missed_of(missed, all.max(missed));
             (Grade::Bad, summary.early_end().unwrap_or_else(missed), first.as_str())
         } else if let Some(why) = &summary.incomplete {
             (Grade::Bad, "Incomplete".to_owned(), why.as_str())
@@ -53,6 +52,10 @@ impl Display for Headline {
         let colon = if self.why.is_empty() { "" } else { ": " };
         write!(f, "{}{colon}{}", self.result, self.why)
     }
+}
+
+pub(crate) fn missed_of(missed: usize, all: usize) -> String {
+    format!("Missed {missed} of {}", count(all, "requirement"))
 }
 
 pub(crate) fn cautions(summary: &Summary) -> impl Iterator<Item = &str> {

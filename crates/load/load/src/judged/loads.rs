@@ -41,7 +41,7 @@ impl Summary {
             target_hz: hz(asked.sum()),
             achieved_hz: hz(float(stats.started())),
             ratio: if required > 0.0 { float(stats.started()) / required } else { 1.0 },
-            failed_share: float(stats.failed()) / float(stats.started().max(1)),
+            failed_share: stats.failed_share(),
             duration,
             over_time: OverTime::sum(&over_time),
             gaps: None,

@@ -54,7 +54,7 @@ impl Evidence {
             service_p99: percentiles::at(&stats.service, 0.99),
             lateness: stats.lateness,
             others,
-            failed: share(stats.failed(), stats.started()),
+            failed: stats.failed_share(),
             failed_by_generator: share(stats.failed_by_generator(), stats.started()),
             late: share(stats.think_times.late, stats.think_times.over),
         }

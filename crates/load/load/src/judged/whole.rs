@@ -1,6 +1,6 @@
 //! Judges the run of a whole fleet, with its account and with the sum of its nodes' results.
 
-use super::criteria::{self, Criterion, Figures};
+use super::criteria::{self, Criterion, Figures, Required};
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::float;
 use crate::load::own_times::OwnTimes;
@@ -19,7 +19,7 @@ pub(crate) struct Whole {
     pub(crate) status: RunStatus,
     pub(crate) account: Account,
     pub(crate) told: Told,
-    pub(crate) missed: Vec<String>,
+    pub(crate) required: Vec<Required>,
 }
 
 #[derive(Debug, Default)]
@@ -53,9 +53,6 @@ impl Told {
     }
 }
 
-const INEXACT: &str = "The reported slots were on schedule, but the whole load may differ from the requested one: see the lost slots \
-     and those started twice.";
-
 impl Whole {
     pub(crate) fn new(
         name: &str,
@@ -64,7 +61,7 @@ impl Whole {
         results: &[NodeResults],
     ) -> Whole {
         let told = results.iter().fold(Told::default(), Told::add);
-        Whole { name: name.to_owned(), status, account, told, missed: Vec::new() }
+        Whole { name: name.to_owned(), status, account, told, required: Vec::new() }
     }
 
     /// Checks the criteria. Criteria about slots use the account. Criteria about requests and times use the sum of the
@@ -74,7 +71,7 @@ impl Whole {
         let stats = self.stats().unwrap_or(&nothing);
         let confidence = Confidence::new(stats, &self.over_time());
         let figures = Figures { confidence: Some(&confidence), ..self.figures(stats) };
-        self.missed = criteria::missed(criteria, &figures);
+        self.required = criteria::judged(criteria, &figures);
     }
 
     pub(crate) fn stats(&self) -> Option<&OperationStats> {
@@ -97,16 +94,23 @@ impl Whole {
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// Returns a sentence about lost slots and slots that were started twice, if there are such slots and the verdict
-    /// is good. Otherwise, returns the sentence of the verdict.
-    pub(crate) fn sentence(&self) -> Option<String> {
-        let stats = self.stats()?;
-        let verdict = self.verdict()?;
-        if verdict == Verdict::OnSchedule && !self.account.is_exact() {
-            return Some(INEXACT.to_owned());
+    /// Returns the verdict and what it is about, unless the verdict is good and the account is not exact. The whole
+    /// load may then differ from the requested one.
+    pub(crate) fn sure_verdict(&self) -> Option<(Verdict, &OperationStats)> {
+        let verdict = self.verdict().filter(|it| !it.is_well() || self.account.is_exact())?;
+        Some((verdict, self.stats()?))
+    }
+
+    pub(crate) fn exactness(&self) -> &'static str {
+        match &self.account {
+            account if account.is_exact() => "No slot was lost or started twice",
+            account if !account.is_told() => "The results of some nodes are missing",
+            _ => "Some slots were lost or started twice",
         }
-        let failed = float(stats.failed()) / float(stats.started().max(1));
-        Some(verdict.sentence(&stats.lateness, failed))
+    }
+
+    pub(crate) fn missed(&self) -> impl Iterator<Item = &String> {
+        self.required.iter().filter_map(|required| required.missed.as_ref())
     }
 
     pub(crate) fn over_time(&self) -> OverTime {
@@ -136,7 +140,7 @@ impl Whole {
             started: stats.started(),
             completed: stats.completed(),
             failed: stats.failed(),
-            skipped: account.shed(),
+            skipped: account.skipped(),
             retried: stats.traffic.retried,
             unfinished: stats.unfinished,
             unstarted: account.lost().max(0).unsigned_abs(),
@@ -151,13 +155,13 @@ impl Whole {
     }
 
     pub(crate) fn is_well(&self) -> bool {
-        self.account.is_exact() && self.missed.is_empty()
+        self.account.is_exact() && self.missed().next().is_none()
     }
 }
 
 pub(crate) fn rates(account: &Account) -> [f64; 2] {
     let seconds = account.span.as_secs_f64();
-    let started = account.fired() - account.twice();
+    let started = account.started() - account.twice();
     let hz = |slots| if seconds > 0.0 { float(slots) / seconds } else { 0.0 };
     [account.expected, started].map(hz)
 }

@@ -290,6 +290,10 @@ impl OperationStats {
         self.failures.values().sum()
     }
 
+    pub(crate) fn failed_share(&self) -> f64 {
+        float(self.failed()) / float(self.started().max(1))
+    }
+
     pub(crate) fn failed_by_generator(&self) -> u64 {
         let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
         own.map(|(_, count)| count).sum()

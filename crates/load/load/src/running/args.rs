@@ -207,11 +207,11 @@ pub(crate) struct RunArgs {
 /// The options about the level of detail of the report.
 #[derive(Debug, Args)]
 pub(crate) struct DetailArgs {
-    /// Report all details: rates over time, percentiles with confidence intervals, CPU time, lateness, labels
+    /// Report all details: percentiles with confidence intervals, rates, labels; for a run also CPU time and lateness
     #[arg(long, short = 'v', help_heading = "Results")]
     verbose: bool,
 
-    /// Report the result in one line; each load, --versus and --again add a line, and a fleet adds its report
+    /// Report the result in one line; each load, --versus, --again and a fleet add a line
     #[arg(long, conflicts_with = "verbose", help_heading = "Results")]
     quiet: bool,
 }

@@ -4,4 +4,4 @@ pub(crate) mod account;
 pub(crate) mod object;
 pub(crate) mod page;
 pub(crate) mod status;
-mod whole;
+pub(crate) mod whole;

@@ -16,6 +16,7 @@ use crate::judged::summary::{LoadResults, Summary};
 use crate::results::stats::OperationStats;
 use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
 use toml::Value;
 
 const LINES: usize = 16;
@@ -56,23 +57,11 @@ impl Display for RunReport<'_> {
                 })?;
             }
             Detail::Brief => {
-                let table = BriefTable(summary).to_string();
-                let mut rest: Vec<_> =
-                    table.lines().map(str::to_owned).chain(advised(summary)).collect();
-                // The blank line is left out only if all notes then fit, or if the figures need its place.
-                if head(summary, usize::MAX).len() + rest.len() == LINES + 1 {
-                    rest.remove(0);
-                }
-                let head = head(summary, LINES.saturating_sub(rest.len()));
-                if head.len() + rest.len() > LINES {
-                    rest.remove(0);
-                }
-                let mut lines = head.into_iter().chain(rest);
-                lines.try_for_each(|line| writeln!(f, "{}", cut(&line)))?;
+                Head::new(summary).brief(f, &BriefTable::new(summary), advised(summary))?;
                 versus(summary).map_or(Ok(()), |table| write!(f, "\n{table}"))?;
             }
             Detail::All => {
-                let mut head = head(summary, usize::MAX).into_iter().chain(advised(summary));
+                let mut head = Head::new(summary).all().into_iter().chain(advised(summary));
                 head.try_for_each(|line| writeln!(f, "{line}"))?;
                 let is_closed = summary.is_closed;
                 write!(f, "{}", TimesTable { confidence: summary.confidence(), is_closed })?;
@@ -96,20 +85,58 @@ fn heading(kind: &str, name: &str, detail: Detail) -> String {
     if detail == Detail::Headline { format!("{name}: ") } else { format!("{kind:<9} {name}\n") }
 }
 
-/// Returns the headline, the figures and the notes. If there are more than `room` lines, the last notes are replaced
-/// with a line that gives their number.
-fn head(summary: &Summary, room: usize) -> Vec<String> {
-    let (top, figures) = (top(summary), figures(summary));
-    let line = |(kind, text): (_, String)| format!("{kind:<9} {}", human::visible(&text));
-    let mut notes: Vec<_> = notes(summary).into_iter().map(line).collect();
-    let room = room.saturating_sub(top.len() + figures.len());
-    if notes.len() > room {
-        let left_out = notes.split_off(room.saturating_sub(1)).len();
-        notes.push(format!("more      {} with -v", count(left_out, "line")));
+/// The lines of a report before its table: the headline, the figures, and the notes, the most important one first.
+#[derive(Debug)]
+pub(crate) struct Head {
+    pub(crate) top: Vec<String>,
+    pub(crate) figures: Vec<String>,
+    pub(crate) notes: Vec<(&'static str, String)>,
+}
+
+impl Head {
+    fn new(summary: &Summary) -> Head {
+        Head { top: top(summary), figures: figures(summary), notes: notes(summary) }
     }
-    let is_reason = |line: &String| !line.starts_with("caution") && !line.starts_with("more");
-    let (reasons, cautions) = notes.into_iter().partition(is_reason);
-    [top, reasons, figures, cautions].concat()
+
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.lines(usize::MAX)
+    }
+
+    /// If there are more than `room` lines, the last notes are replaced with a line that gives their number.
+    fn lines(&self, room: usize) -> Vec<String> {
+        let Head { top, figures, notes } = self;
+        let line = |(kind, text): &(_, String)| format!("{kind:<9} {}", human::visible(text));
+        let mut notes: Vec<_> = notes.iter().map(line).collect();
+        let room = room.saturating_sub(top.len() + figures.len());
+        if notes.len() > room {
+            let left_out = notes.split_off(room.saturating_sub(1)).len();
+            notes.push(format!("more      {} with -v", count(left_out, "line")));
+        }
+        let is_reason = |line: &String| !line.starts_with("caution") && !line.starts_with("more");
+        let (reasons, cautions) = notes.into_iter().partition(is_reason);
+        [top.clone(), reasons, figures.clone(), cautions].concat()
+    }
+
+    /// Writes a brief report, in which each line and the number of lines are limited.
+    pub(crate) fn brief(
+        &self,
+        f: &mut Formatter<'_>,
+        table: &BriefTable<'_>,
+        advice: Option<String>,
+    ) -> fmt::Result {
+        let table = table.to_string();
+        let mut rest: Vec<_> = table.lines().map(str::to_owned).chain(advice).collect();
+        // The blank line is left out only if all notes then fit, or if the figures need its place.
+        if self.all().len() + rest.len() == LINES + 1 {
+            rest.remove(0);
+        }
+        let head = self.lines(LINES.saturating_sub(rest.len()));
+        if head.len() + rest.len() > LINES {
+            rest.remove(0);
+        }
+        let mut lines = head.into_iter().chain(rest);
+        lines.try_for_each(|line| writeln!(f, "{}", cut(&line)))
+    }
 }
 
 fn cut(line: &str) -> String {
@@ -145,15 +172,18 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     notes.extend(summary.title.start_at.iter().map(|start| ("start", start.to_string())));
     notes.extend(summary.parts.iter().map(|part| ("part", part.to_string())));
     notes.extend(compared(summary));
-    let passed = summary.required.iter().filter(|required| required.missed.is_none());
-    let passed = passed.map(|Required { text, value, .. }| ("passed", format!("{text}: {value}")));
-    notes.extend(passed);
+    notes.extend(passed(&summary.required));
     let reached = summary.findings.iter().filter(|found| found.is_well && found.check == "sure");
     notes.extend(reached.map(|found| ("passed", found.text.clone())));
     // If the load was late, the checks would only repeat what the verdict says, so only the warnings are used.
     let most = if is_well { usize::MAX } else { summary.warnings.len() };
     notes.extend(cautions(summary).take(most).map(|text| ("caution", text.to_owned())));
     notes
+}
+
+pub(crate) fn passed(required: &[Required]) -> impl Iterator<Item = (&'static str, String)> {
+    let passed = required.iter().filter(|required| required.missed.is_none());
+    passed.map(|Required { text, value, .. }| ("passed", format!("{text}: {value}")))
 }
 
 pub(crate) fn compared(summary: &Summary) -> impl Iterator<Item = (&'static str, String)> {
@@ -171,7 +201,14 @@ pub(crate) fn compared(summary: &Summary) -> impl Iterator<Item = (&'static str,
 
 fn figures(summary: &Summary) -> Vec<String> {
     let stats = &summary.stats;
-    let lines = [rate(summary), requests(stats, summary.is_closed)].into_iter();
+    let rate = if summary.is_closed {
+        let span = human::long_time(summary.duration);
+        format!("rate      {} over {span}", human::hz(summary.achieved_hz))
+    } else {
+        let rates = [summary.target_hz, summary.achieved_hz];
+        rate(rates, summary.known_ratio(), summary.duration)
+    };
+    let lines = [rate, requests(stats, summary.is_closed)].into_iter();
     let pool = summary.pool.map(|pool| format!("pool      {pool}"));
     let realtime = summary.realtime.map(|class| format!("realtime  {class}"));
     lines
@@ -182,14 +219,10 @@ fn figures(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-fn rate(summary: &Summary) -> String {
-    let span = human::long_time(summary.duration);
-    if summary.is_closed {
-        return format!("rate      {} over {span}", human::hz(summary.achieved_hz));
-    }
-    let [requested, achieved] = [summary.target_hz, summary.achieved_hz].map(human::hz);
-    let share = summary.known_ratio().map(|ratio| format!(" ({:.2} % started)", ratio * 100.0));
-    let share = share.unwrap_or_default();
+pub(crate) fn rate(rates: [f64; 2], ratio: Option<f64>, span: Duration) -> String {
+    let [requested, achieved] = rates.map(human::hz);
+    let share = ratio.map(|ratio| format!(" ({:.2} % started)", ratio * 100.0));
+    let (share, span) = (share.unwrap_or_default(), human::long_time(span));
     format!("rate      {achieved} of {requested} requested{share} over {span}")
 }
 
@@ -218,13 +251,4 @@ pub(crate) fn errors(stats: &OperationStats) -> Option<String> {
 
 fn advised(summary: &Summary) -> Option<String> {
     advice(summary).map(|advice| format!("advice    {advice}"))
-}
-
-#[derive(Debug)]
-pub(crate) struct MissedLines<'run>(pub(crate) &'run [String]);
-
-impl Display for MissedLines<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|missed| writeln!(f, "missed    {missed}"))
-    }
 }

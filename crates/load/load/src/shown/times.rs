@@ -2,9 +2,10 @@
 
 use crate::console::human::{self, float};
 use crate::judged::summary::Summary;
-use crate::load::own_times;
+use crate::load::own_times::{OwnTimes, timed};
 use crate::results::confidence::{Batched, Confidence};
 use crate::results::percentiles::{self, Sample};
+use crate::results::stats::OperationStats;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
@@ -26,17 +27,28 @@ const LONGER: f64 = 5.0;
 /// A brief table of percentiles. Percentiles between the p50 and the maximum for which too few times were recorded are
 /// left out.
 #[derive(Debug)]
-pub(crate) struct BriefTable<'run>(pub(crate) &'run Summary);
+pub(crate) struct BriefTable<'run> {
+    pub(crate) stats: &'run OperationStats,
+    pub(crate) own_times: &'run [OwnTimes],
+    pub(crate) is_closed: bool,
+}
+
+impl BriefTable<'_> {
+    pub(crate) fn new(summary: &Summary) -> BriefTable<'_> {
+        let Summary { stats, own_times, is_closed, .. } = summary;
+        BriefTable { stats, own_times, is_closed: *is_closed }
+    }
+}
 
 impl Display for BriefTable<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let stats = &self.0.stats;
+        let BriefTable { stats, own_times, is_closed } = *self;
         let service = ("service", Sample::exact(&stats.service));
         let three =
             [("wait", Sample::exact(&stats.wait)), service, ("response", stats.responses())];
         // In a closed loop, there are no wait times, and response times equal service times.
-        let columns = if self.0.is_closed { &three[1..2] } else { &three[..] };
-        let own = own_times::timed(&self.0.own_times);
+        let columns = if is_closed { &three[1..2] } else { &three[..] };
+        let own = timed(own_times);
         let own = own.map(|own| (own.part.name(), Sample::exact(&own.times)));
         let columns: Vec<_> = columns.iter().copied().chain(own).collect();
         let widths: Vec<_> =
@@ -140,7 +152,6 @@ impl Display for TimesTable<'_> {
 mod tests {
     use super::*;
     use crate::results::over_time::OverTime;
-    use crate::results::stats::OperationStats;
     use crate::shown::fixture::{empty, long};
 
     #[test]
@@ -175,7 +186,7 @@ mod tests {
         for (requests, deepest) in [(1, "p50"), (50, "p90"), (499, "p99"), (5_000, "p99.9")] {
             let mut summary = empty();
             summary.stats.service.record_n(1_000_000, requests).unwrap();
-            let shown = BriefTable(&summary).to_string();
+            let shown = BriefTable::new(&summary).to_string();
             let names: Vec<_> = shown.lines().skip(2).map(|line| &line[..8]).collect();
             assert_eq!(names[names.len() - 2..], [format!("{deepest:8}"), format!("{:8}", "max")]);
         }
@@ -184,7 +195,7 @@ mod tests {
     #[test]
     fn a_closed_loop_has_one_column() {
         let closed = Summary { is_closed: true, ..long(40, 500) };
-        let brief = BriefTable(&closed).to_string();
+        let brief = BriefTable::new(&closed).to_string();
         let all = TimesTable { confidence: closed.confidence(), is_closed: true }.to_string();
         for shown in [brief, all] {
             assert!(shown.contains("service"), "{shown}");

@@ -23,7 +23,7 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
                 // twice.
                 let two_frames = 20 * outcome.frame.as_millis();
                 assert!(u128::from(outcome.twice) <= two_frames, "{by_ms} ms");
-                assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
+                assert_eq!(outcome.account, (outcome.started, 0, outcome.twice));
                 let is_off = u128::from(by_ms.unsigned_abs()) > outcome.frame.as_millis();
                 assert_eq!(outcome.stepped > Duration::ZERO, is_off, "{by_ms} ms");
             });
@@ -49,7 +49,7 @@ fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     }
 }
 
-/// The machine's clock does not advance while the machine is suspended. Until the node sets its clock, the node is late
+/// The machine's clock does not advance while the machine is suspended. Until the node sets its clock, the node lags
 /// by the length of the suspension.
 #[test]
 fn a_node_whose_machine_was_suspended_disturbs_no_other() {

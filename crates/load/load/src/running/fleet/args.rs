@@ -2,6 +2,7 @@
 
 use crate::judged::criteria::Criterion;
 use crate::load::schedule::table::WrittenShape;
+use crate::running::args::DetailArgs;
 use crate::running::member::address::RunAddress;
 use clap::{Args, Subcommand};
 use nanopace::Rate;
@@ -81,6 +82,9 @@ pub(crate) struct ReportArgs {
     /// Exit with status 3 unless this requirement holds for all nodes combined, as in "p99 response < 50ms"; repeatable
     #[arg(long, visible_alias = "require", value_name = "REQUIREMENT")]
     pub(crate) fail_if: Vec<Criterion>,
+
+    #[command(flatten)]
+    pub(crate) detail: DetailArgs,
 }
 
 /// A run, and the store that it uses.

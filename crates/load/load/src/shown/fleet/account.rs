@@ -6,40 +6,34 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-#[derive(Debug)]
-pub(crate) struct AccountText<'run>(pub(crate) &'run Account);
+pub(crate) fn line(account: &Account) -> String {
+    let (started, skipped) = (account.started(), account.skipped());
+    format!(
+        "account   {}: {} expected = {started} started + {skipped} skipped + {} lost - {} twice",
+        if account.closes() { "closes" } else { "does not close" },
+        account.expected,
+        account.lost(),
+        account.twice()
+    )
+}
 
-impl Display for AccountText<'_> {
+/// A table of the nodes and their slots.
+#[derive(Debug)]
+pub(crate) struct NodeTable<'run>(pub(crate) &'run Account);
+
+impl Display for NodeTable<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let account = self.0;
-        let outcome = match (account.closes(), account.is_told()) {
-            (true, _) => "the account closes",
-            (_, false) => "the account does not close, because results are missing",
-            (_, true) => "THE ACCOUNT DOES NOT CLOSE",
-        };
-        writeln!(
-            f,
-            "account   {} expected = {} fired + {} shed + {} lost - {} twice: {outcome}",
-            account.expected,
-            account.fired(),
-            account.shed(),
-            account.lost(),
-            account.twice()
-        )?;
-        write_bounds(f, account)?;
-        if let Some(steps) = clock_steps(account) {
-            writeln!(f, "          {steps}")?;
-        }
         writeln!(
             f,
             "\n{:>6} {:>10} {:>10} {:>8} {:>8} {:>8}  name",
-            "node", "claimed", "fired", "shed", "lost", "twice"
+            "node", "claimed", "started", "skipped", "lost", "twice"
         )?;
         for node in &account.nodes {
-            let NodeAccount { number, name, claimed, fired, shed, lost, twice, .. } = node;
+            let NodeAccount { number, name, claimed, started, skipped, lost, twice, .. } = node;
             writeln!(
                 f,
-                "{number:>6} {claimed:>10} {fired:>10} {shed:>8} {lost:>8} {twice:>8}  {name}"
+                "{number:>6} {claimed:>10} {started:>10} {skipped:>8} {lost:>8} {twice:>8}  {name}"
             )?;
         }
         if account.unclaimed > 0 {
@@ -67,41 +61,45 @@ fn steps(stepped: impl Iterator<Item = (u16, Duration)>) -> Option<String> {
     Some(format!("the clock of {nodes} was set, by up to {by}, to follow the store's clock"))
 }
 
-/// Writes the bounds of the numbers that are not certain until all nodes have reported their results.
-fn write_bounds(f: &mut Formatter<'_>, account: &Account) -> fmt::Result {
-    if account.is_told() {
-        return Ok(());
-    }
+/// Returns the reasons why numbers are not certain and the bounds of these numbers, and then the steps of clocks.
+pub(crate) fn notes(account: &Account) -> Vec<String> {
+    let mut notes = if account.is_told() { Vec::new() } else { bounds(account) };
+    notes.extend(clock_steps(account));
+    notes
+}
+
+fn bounds(account: &Account) -> Vec<String> {
+    let mut bounds = Vec::new();
     let is_silent = |node: &&NodeAccount| node.untold + node.perhaps_twice > 0;
     let mut silent = account.nodes.iter().filter(is_silent).map(|node| node.number).peekable();
     if silent.peek().is_some() {
         let nodes = listed(silent);
-        writeln!(f, "          results are missing: {nodes} died or lost the store")?;
+        bounds.push(format!("results are missing: {nodes} died or lost the store"));
     }
     if account.forgotten > 0 {
-        writeln!(
-            f,
-            "          the store lost its data: the results of {} are unknown",
-            human::count(account.forgotten, "node")
-        )?;
+        let nodes = human::count(account.forgotten, "node");
+        bounds.push(format!("the store lost its data: the results of {nodes} are unknown"));
     }
-    let (fired, twice) = (account.fired(), account.twice());
-    let (most, more) = (account.fired_at_most(), account.twice_at_most());
+    let (started, twice) = (account.started(), account.twice());
+    let (most, more) = (account.started_at_most(), account.twice_at_most());
     let (least, lost) = (account.lost_at_least().max(0), account.lost());
-    writeln!(
-        f,
-        "          {fired} to {most} fired, {least} to {lost} lost, {twice} to {more} twice"
-    )
+    bounds.push(format!(
+        "{started} to {most} slots started, {least} to {lost} lost, {twice} to {more} started twice"
+    ));
+    bounds
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct AccountObject {
     expected: u64,
-    fired: u64,
-    shed: u64,
+    #[serde(rename = "fired")]
+    started: u64,
+    #[serde(rename = "shed")]
+    skipped: u64,
     lost: i64,
     twice: u64,
-    fired_at_most: u64,
+    #[serde(rename = "fired_at_most")]
+    started_at_most: u64,
     lost_at_least: i64,
     twice_at_most: u64,
     unclaimed: u64,
@@ -115,8 +113,10 @@ struct NodeObject {
     number: u16,
     name: String,
     claimed: u64,
-    fired: u64,
-    shed: u64,
+    #[serde(rename = "fired")]
+    started: u64,
+    #[serde(rename = "shed")]
+    skipped: u64,
     lost: i64,
     twice: u64,
     untold: u64,
@@ -132,11 +132,11 @@ impl AccountObject {
     pub(crate) fn new(account: &Account) -> AccountObject {
         AccountObject {
             expected: account.expected,
-            fired: account.fired(),
-            shed: account.shed(),
+            started: account.started(),
+            skipped: account.skipped(),
             lost: account.lost(),
             twice: account.twice(),
-            fired_at_most: account.fired_at_most(),
+            started_at_most: account.started_at_most(),
             lost_at_least: account.lost_at_least(),
             twice_at_most: account.twice_at_most(),
             unclaimed: account.unclaimed,
@@ -153,8 +153,8 @@ impl NodeObject {
             number: node.number,
             name: node.name.clone(),
             claimed: node.claimed,
-            fired: node.fired,
-            shed: node.shed,
+            started: node.started,
+            skipped: node.skipped,
             lost: node.lost,
             twice: node.twice,
             untold: node.untold,

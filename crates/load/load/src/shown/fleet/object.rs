@@ -53,7 +53,7 @@ impl WholeObject {
             account: AccountObject::new(&whole.account),
             nodes_with_results: whole.told.given,
             nodes_with_results_so_far: whole.told.so_far.iter().map(SoFarObject::new).collect(),
-            missed: whole.missed.clone(),
+            missed: whole.missed().cloned().collect(),
             own_times: OwnTimesObject::new(whole.own_times()),
             results: whole
                 .stats()

@@ -26,20 +26,15 @@ pub(crate) fn html(whole: &Whole) -> String {
 
 fn heading(whole: &Whole, stats: &OperationStats) -> Markup {
     let account = &whole.account;
-    let sentence = if account.is_exact() {
-        "No slot was lost or started twice"
-    } else if !account.is_told() {
-        "The results of some nodes are missing"
-    } else {
-        "Some slots were lost or started twice"
-    };
     let run = &whole.status;
     let end = if run.has_ended { "over" } else { "not over yet" };
     html! {
         header {
-            h1.good[whole.is_well()] { (sentence) }
-            @if let Some(verdict) = whole.sentence() { p.verdict { (verdict) } }
-            @for missed in &whole.missed { p.missed { "Missed: " (missed) } }
+            h1.good[whole.is_well()] { (whole.exactness()) }
+            @if let Some((verdict, stats)) = whole.sure_verdict() {
+                p.verdict { (verdict.sentence(&stats.lateness, stats.failed_share())) }
+            }
+            @for missed in whole.missed() { p.missed { "Missed: " (missed) } }
             @if let Some(steps) = clock_steps(account) { p.verdict { (steps) "." } }
             @for (node, until) in &whole.told.so_far {
                 p.verdict { "The requests of node " (node) " are known up to " (human::long_time(*until)) "." }
@@ -98,13 +93,13 @@ fn fates(account: &Account) -> Markup {
     html! {
         (rows(&[
             ("expected", count(*expected)),
-            ("fired", bounds(account.fired(), account.fired_at_most())),
-            ("shed", count(account.shed())),
+            ("started", bounds(account.started(), account.started_at_most())),
+            ("skipped", count(account.skipped())),
             ("lost", bounds(account.lost_at_least().max(0).unsigned_abs(), lost.max(0).unsigned_abs())),
             ("twice", bounds(account.twice(), account.twice_at_most())),
         ]))
         p.note {
-            "Expected = fired + shed + lost − twice: "
+            "Expected = started + skipped + lost − twice: "
             @if account.closes() { "the account closes." } @else { "the account does not close." }
         }
     }
@@ -119,7 +114,7 @@ fn nodes(account: &Account) -> Markup {
         div.wide {
             table #nodes {
                 thead { tr {
-                    @for name in ["node", "name", "claimed", "fired", "shed", "lost", "twice"] { th scope="col" { (name) } }
+                    @for name in ["node", "name", "claimed", "started", "skipped", "lost", "twice"] { th scope="col" { (name) } }
                 } }
                 tbody { @for node in &account.nodes { (row(node)) } }
             }
@@ -129,12 +124,12 @@ fn nodes(account: &Account) -> Markup {
 }
 
 fn row(node: &NodeAccount) -> Markup {
-    let NodeAccount { number, name, claimed, fired, shed, lost, twice, .. } = node;
+    let NodeAccount { number, name, claimed, started, skipped, lost, twice, .. } = node;
     html! {
         tr {
             td { (number) }
             td { bdi { (name) } }
-            @for slots in [claimed, fired, shed] { td { (count(*slots)) } }
+            @for slots in [claimed, started, skipped] { td { (count(*slots)) } }
             td { (lost) }
             td { (count(*twice)) }
         }

@@ -1,6 +1,6 @@
 //! Writes the status of a fleet for the command `nanopace fleet status`.
 
-use super::account::{AccountObject, AccountText};
+use super::account::{self, AccountObject, NodeTable};
 use crate::console::human;
 use nanopace_fleet::{Account, NodeAccount, RunStatus};
 use serde::Serialize;
@@ -53,7 +53,9 @@ impl Status {
 
     pub(crate) fn account(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Some(account) = &self.account else { return Ok(()) };
-        write!(f, "{}", AccountText(account))?;
+        writeln!(f, "{}", account::line(account))?;
+        account::notes(account).iter().try_for_each(|note| writeln!(f, "          {note}"))?;
+        write!(f, "{}", NodeTable(account))?;
         if !self.run.has_ended && account.lost() > 0 {
             writeln!(f, "requests that have started but are not reported yet count as lost")?;
         }
