@@ -22,7 +22,7 @@ impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Waits::ForNodes { here, awaited } => {
-                write!(f, "only {here} of {awaited} nodes have joined")
+                write!(f, "nodes that have joined: {here} of {awaited}")
             }
             Waits::ForTheEnd => f.write_str("an earlier run with this name has not ended yet"),
         }

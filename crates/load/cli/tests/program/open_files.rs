@@ -60,7 +60,7 @@ fn the_error_for_a_low_limit_says_what_to_write() {
         let needs = sockets + 50 + 2 * 8;
         let told = refusal(of("400"));
         let begin = format!(
-            "error: 400 connections need {needs} open files, and the hard limit is 200: raise it (as root: ulimit -n {needs}), or \
+            "error: 400 connections would need {needs} open files, and the hard limit is 200: raise it (as root: ulimit -n {needs}), or \
              use "
         );
         let rest = told.strip_prefix(&begin).unwrap_or_else(|| panic!("{told}"));
@@ -85,7 +85,7 @@ fn the_error_for_a_low_limit_says_what_to_write() {
 #[test]
 fn without_room_for_one_connection_nothing_smaller_is_advised() {
     let told = refusal(run("ulimit -n 40", "run -c 2 --threads 1"));
-    let all = "error: 2 connections need 62 open files, and the hard limit is 40: raise it (as root: ulimit -n 62)\n";
+    let all = "error: 2 connections would need 62 open files, and the hard limit is 40: raise it (as root: ulimit -n 62)\n";
     assert_eq!(told, all);
 }
 

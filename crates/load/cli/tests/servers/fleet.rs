@@ -438,7 +438,7 @@ fn waiting_nodes_report_it_and_can_leave() {
     let _alone = alone();
     let server = Server::start(ONE_ENGINE).unwrap();
     let mut waiting = node(&server, "--nodes 4 --rate 400/s --duration 1min");
-    let mut progress = read_until(&mut waiting, "only 1 of 4 nodes have joined");
+    let mut progress = read_until(&mut waiting, "nodes that have joined: 1 of 4");
     let state = wait_until(&server, |state| state["nodes"] == 1);
     assert_eq!((&state["state"], &state["awaited"]), (&"waiting".into(), &4.into()));
     signal(waiting.id(), "-INT");
@@ -537,7 +537,7 @@ fn errors_are_one_line() {
     let told = "not after the last row of --data: leave out --data-end stop";
     refused(ends.arg(recording.with_extension("csv")), told);
     let mut other = node(&server, "--nodes 2 --rate 100/s --duration 1min");
-    let _progress = read_until(&mut other, "only 1 of 2 nodes have joined");
+    let _progress = read_until(&mut other, "nodes that have joined: 1 of 2");
     refused(&mut nanopace(&format!("{fleet} test --rate 7/s")), "hold 100/s");
     signal(other.id(), "-INT");
     other.wait().unwrap();

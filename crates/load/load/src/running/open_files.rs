@@ -33,8 +33,9 @@ pub(super) fn allow(
         0 => String::new(),
         fits => format!(", or use {} at most", count(fits, "connection")),
     };
+    let sessions = count(sessions, "connection");
     bail!(
-        "{sessions} connections need {needs} open files, and the hard limit is {most}: raise it (as root: ulimit -n {needs}){fewer}"
+        "{sessions} would need {needs} open files, and the hard limit is {most}: raise it (as root: ulimit -n {needs}){fewer}"
     )
 }
 

@@ -36,7 +36,11 @@ impl Status {
         let (state, all) = (self.state(), human::count(*nodes, "node"));
         match duration {
             _ if !self.run.has_started => {
-                writeln!(f, "{}: {state}, {nodes} of {awaited} nodes have joined", self.name)?;
+                writeln!(
+                    f,
+                    "{}: {state}, nodes that have joined: {nodes} of {awaited}",
+                    self.name
+                )?;
             }
             Some(duration) => {
                 let [elapsed, duration] = [*elapsed, *duration].map(human::time);

@@ -133,7 +133,7 @@ impl Answer<'_> {
                 format!("at {at} {}.", step.shortages.join("; "))
             }
             Cause::Generator => format!(
-                "the generator's threads lacked CPU time, woke late, or were stopped or blocked at {at}. Run the generator on a machine of its own, or with more or fewer --threads."
+                "the generator's threads lacked CPU time, woke late, or were stopped at {at}. Run the generator on a machine of its own, or with more or fewer --threads."
             ),
         })
     }
