@@ -1,4 +1,5 @@
-//! Checks that every page is in the book and that all links are valid, and copies the pages for mdBook.
+//! Checks that every page is in the book and that all links, tables and lists are valid, and copies the pages for
+//! mdBook.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,11 +19,14 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
         }
     }
     for page in &contents {
-        for link in links(&read(root, page)?) {
+        let (text, name) = (read(root, page)?, page.display());
+        for link in links(&text) {
             if !leads_somewhere(root, page, &link) {
-                wrong.push(format!("{}: the link {link} is broken", page.display()));
+                wrong.push(format!("{name}: the link {link} is broken"));
             }
         }
+        let broken = prose(&text).filter(|line| is_broken(line));
+        wrong.extend(broken.map(|line| format!("{name}: a table or a list is broken: {line}")));
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
@@ -106,6 +110,12 @@ fn prose(page: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Returns whether a table row goes on in the next line, or a list item begins within a line.
+fn is_broken(line: &str) -> bool {
+    let has_item = [". * ", ". - "].iter().any(|item| line.contains(item));
+    has_item || (line.starts_with('|') && !line.ends_with('|'))
+}
+
 fn is_local(link: &str) -> bool {
     !link.contains("://") && !is_item(link)
 }
@@ -166,6 +176,16 @@ mod tests {
         let page =
             "[a](b.md#c) [d](https://e) ![f](g.svg)\n```\n[h](i.md)\n```\n[j]: k.md\n[l](m::N)";
         assert_eq!(links(page), ["b.md#c", "g.svg", "k.md"]);
+    }
+
+    #[test]
+    fn rows_over_several_lines_and_items_within_a_line_are_found() {
+        for line in ["| a | b", "  c. * d", "- c. - d"] {
+            assert!(is_broken(line), "{line}");
+        }
+        for line in ["| a | b |", "* c.", "  * d * e", "c. d - e"] {
+            assert!(!is_broken(line), "{line}");
+        }
     }
 
     #[test]
