@@ -10,7 +10,7 @@ mod server;
 mod wire;
 
 pub use cluster::Cluster;
-pub use not_judged::{assert_unless_stalled, not_judged, watched};
+pub use not_judged::{Machine, assert_unless_busy, not_judged, watched};
 pub use product::Product;
 pub use proxy::{NewConnections, Proxy};
 pub use server::{Options, Server};

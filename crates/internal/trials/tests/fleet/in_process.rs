@@ -41,7 +41,7 @@ fn starts_of(server: &Server, shape: &str, nodes: u32) -> Vec<Grant> {
 fn nodes_share_a_load() {
     for product in Product::ALL {
         let server = Server::start(product).unwrap();
-        let (mut starts, stalled) = watched(|| starts_of(&server, "hold 10k/s 1s", 4));
+        let (mut starts, machine) = watched(|| starts_of(&server, "hold 10k/s 1s", 4));
         starts.sort_unstable_by_key(|start| start.intended_start());
         let control = Control::open(&server.url(), "test").unwrap();
         let account = control.account().unwrap();
@@ -49,7 +49,7 @@ fn nodes_share_a_load() {
         assert!(account.closes());
         assert_eq!((account.expected, account.span), (10_000, Duration::from_secs(1)));
         assert_eq!(starts.len() as u64, account.started());
-        assert!(account.is_exact() || stalled > FRAME, "{account:?}");
+        assert!(account.is_exact() || machine.stalled > FRAME, "{account:?}");
         let moments: Vec<_> = starts.iter().map(|start| start.intended_start()).collect();
         for gap in moments.windows(2).map(|pair| (pair[1] - pair[0]).as_nanos()) {
             let slots = (gap + 2) / 100_000;
@@ -91,11 +91,11 @@ fn a_second_run_of_the_same_name_is_independent_of_the_first() {
         let server = Server::start(product).unwrap();
         for (nodes, slots) in [(2, 300), (1, 500)] {
             let shape = format!("hold {slots}/s 1s");
-            let (starts, stalled) = watched(|| starts_of(&server, &shape, nodes));
+            let (starts, machine) = watched(|| starts_of(&server, &shape, nodes));
             let account = Control::open(&server.url(), "test").unwrap().account().unwrap();
             assert!(account.closes(), "{account:?}");
             assert_eq!((starts.len() as u64, slots), (account.started(), account.expected));
-            assert!(account.is_exact() || stalled > FRAME, "{account:?}");
+            assert!(account.is_exact() || machine.stalled > FRAME, "{account:?}");
         }
     }
 }
@@ -314,8 +314,8 @@ fn slot_and_time_limits_of_one_node_do_not_end_its_part() {
     let fleet = fleet(&server.url(), "ends").shape("hold 1k/s 200ms".parse().unwrap());
     let short = Duration::from_millis(20);
     let node = fleet.pacer(move |builder| builder.slots(3).until(short)).join().unwrap();
-    let (starts, stalled) = watched(|| drain(&node).len());
-    assert!(starts == 200 || stalled > FRAME, "{starts}");
+    let (starts, machine) = watched(|| drain(&node).len());
+    assert!(starts == 200 || machine.stalled > FRAME, "{starts}");
 }
 
 #[test]

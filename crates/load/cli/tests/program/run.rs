@@ -7,7 +7,7 @@ use crate::server::server;
 use crate::sums::assert_adds_up;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use nanopace_services::{assert_unless_stalled, watched};
+use nanopace_services::{assert_unless_busy, watched};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -230,8 +230,8 @@ fn a_run_that_spun_reports_for_how_long() {
 #[test]
 fn a_missed_requirement_is_named_with_status_3() {
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
-    let (results, stalled) = watched(|| results(behind));
-    assert_unless_stalled(results["verdict"] == "target-behind", stalled, &results);
+    let (results, machine) = watched(|| results(behind));
+    assert_unless_busy(results["verdict"] == "target-behind", machine, &results);
     for (option, missed) in [
         ("--fail-below=0.99", "ratio is "),
         ("--fail-if=ratio>0.99", "ratio is "),

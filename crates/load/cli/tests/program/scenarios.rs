@@ -3,7 +3,7 @@
 use crate::command::{nanopace, object};
 use crate::running::{Target, at_work, file as written, refusal};
 use crate::server::{self, Asked};
-use nanopace_services::{assert_unless_stalled, watched};
+use nanopace_services::{assert_unless_busy, watched};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -387,11 +387,11 @@ fn lateness_from_think_times_is_attributed_to_them() {
          think = \"500ms\"\n[[scenario.step]]\nname = \"other\"\nurl = \"http://{address}\"\n"
     );
     let file = written("thinking.toml", &text);
-    let (output, stalled) = watched(|| run(&file, &["-n", "20", "-c", "2"]));
+    let (output, machine) = watched(|| run(&file, &["-n", "20", "-c", "2"]));
     let is_verdict = object(&output)["verdict"] == "think-times";
     let report = String::from_utf8(output.stderr).unwrap();
     let is_advice = report.contains("advice    raise --connections: this rate keeps about ");
-    assert_unless_stalled(is_verdict && is_advice, stalled, &report);
+    assert_unless_busy(is_verdict && is_advice, machine, &report);
     let output = run(&written("thinking.toml", text.replace("500ms", "0s")), &["-n", "20"]);
     assert!(output.status.success(), "{output:?}");
 }

@@ -25,7 +25,7 @@ use crate::running::workers::any_backend::AnyBackend;
 use crate::shown::live::Live;
 use crate::shown::report::{Detail, RunReport};
 use clap::Parser;
-use nanopace_services::{assert_unless_stalled, watched};
+use nanopace_services::{assert_unless_busy, watched};
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter};
 use std::future::{pending, ready};
@@ -254,9 +254,9 @@ fn outlasts(_: u64) -> Called {
 }
 
 fn run_with_target_behind(setup: &Setup) -> Summary {
-    let (summary, stalled) = watched(|| run(setup));
+    let (summary, machine) = watched(|| run(setup));
     let is_behind = summary.verdict == Verdict::TargetBehind;
-    assert_unless_stalled(is_behind, stalled, &summary.stats.lateness);
+    assert_unless_busy(is_behind, machine, &summary.stats.lateness);
     summary
 }
 
