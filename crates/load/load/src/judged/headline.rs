@@ -99,9 +99,9 @@ mod tests {
         );
         let incomplete = |summary: &mut Summary| {
             late(summary);
-            summary.incomplete = Some("9 of 10 requests never started".to_owned());
+            summary.incomplete = Some("only 1 of 10 slots started".to_owned());
         };
-        let expected = "Incomplete: 9 of 10 requests never started".to_owned();
+        let expected = "Incomplete: only 1 of 10 slots started".to_owned();
         assert_eq!(headline(incomplete), (Grade::Bad, expected));
         let required = |missed: Option<&str>| Required {
             text: String::new(),

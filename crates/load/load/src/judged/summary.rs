@@ -102,7 +102,8 @@ pub(crate) struct RunResults<'run> {
     pub(crate) gaps: Option<Quality>,
     pub(crate) randomness: Option<Randomness>,
     /// The end of the run. `None` for a node of a fleet, because other nodes start its remaining slots.
-    pub(crate) ending: Option<Ending>,
+    /// Whether the run was ended early. `None` for a node of a fleet.
+    pub(crate) is_cut_short: Option<bool>,
     pub(crate) lost: Option<String>,
     pub(crate) goal: Option<(&'run Goal, bool)>,
     /// The percentile of the response times that the generator's own delay is compared with.
@@ -113,13 +114,6 @@ pub(crate) struct RunResults<'run> {
     /// The time for which the CPU quota stopped the generator, or `None` if the quota was not reached.
     pub(crate) quota: Option<Quota>,
     pub(crate) resolved_in: Duration,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ending {
-    pub(crate) is_cut_short: bool,
-    /// The number of slots that had been due for longer than 10 ms (a hiccup) and had not started.
-    pub(crate) overdue: u64,
 }
 
 impl Summary {
@@ -149,8 +143,8 @@ impl Summary {
         let warnings = warnings.into_iter().flatten();
         let warnings = shortages::warnings(stats).into_iter().chain(warnings).collect();
         let incomplete = match unrecorded {
-            None => incompleteness(results.ending, required, stats),
-            Some((_, why)) => results.ending.map(|_| why.to_owned()),
+            None => incompleteness(results.is_cut_short, required, stats),
+            Some((_, why)) => results.is_cut_short.map(|_| why.to_owned()),
         };
         // The missing part of the load could have behaved differently, so checks that passed are not reported.
         findings.retain(|finding| incomplete.is_none() || !finding.is_well);
@@ -182,7 +176,7 @@ impl Summary {
             ),
             warnings,
             incomplete,
-            is_cut_short: results.ending.is_some_and(|ending| ending.is_cut_short),
+            is_cut_short: results.is_cut_short == Some(true),
             lost: results.lost,
             missed: Vec::new(),
             required: Vec::new(),
@@ -301,9 +295,9 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let confidence = Confidence::new(results.stats, &results.over_time);
     let steady = results.constant_hz.and_then(|_| checks::steady(&confidence));
     let own = (!results.is_closed).then(|| checks::own(results.stats, results.reported)).flatten();
-    let why = |is_reached| match results.ending {
+    let why = |is_reached| match results.is_cut_short {
         _ if is_reached => "that ended the run",
-        Some(Ending { is_cut_short: true, .. }) => "the run was ended early",
+        Some(true) => "the run was ended early",
         _ => "the load ended",
     };
     let sure = |(goal, is_reached)| checks::sure(goal, &confidence, why(is_reached));
@@ -322,16 +316,21 @@ fn ratio(started: f64, required: f64) -> f64 {
 /// * At least half of the `required` slots were never started. Slots that were overdue by less than a hiccup do not
 ///   count towards this half, but the number in the message includes them.
 /// * At least half of the started requests were given up.
-fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
-    let Ending { is_cut_short, overdue } = ending?;
-    if is_cut_short && overdue > 0 {
+fn incompleteness(
+    is_cut_short: Option<bool>,
+    required: f64,
+    stats: &OperationStats,
+) -> Option<String> {
+    let overdue = stats.overdue;
+    if is_cut_short? && overdue > 0 {
         let slots = count(overdue, "slot");
         return Some(format!("ended early, when {slots} {} overdue", human::was(overdue)));
     }
     let late = float(stats.unstarted.saturating_sub(overdue));
     let missing = (required - float(stats.started())).floor();
     if missing > late && (missing - late) * 2.0 >= required {
-        return Some(format!("{missing} of {} never started", count(required.floor(), "slot")));
+        let slots = count(required.floor(), "slot");
+        return Some(format!("only {} of {slots} started", stats.started()));
     }
     let (given_up, started) = (stats.unfinished, stats.started());
     let is_half = given_up > 0 && given_up * 2 >= started;
@@ -427,34 +426,32 @@ mod tests {
 
     #[test]
     fn a_load_is_incomplete_without_half_of_its_slots() {
-        let ending = |is_cut_short, overdue| Some(Ending { is_cut_short, overdue });
         let mut stats = OperationStats::new();
-        assert_eq!(incompleteness(ending(false, 0), 0.0, &stats), None);
+        let told =
+            |is_cut_short, required, stats: &_| incompleteness(is_cut_short, required, stats);
+        assert_eq!(told(Some(false), 0.0, &stats), None);
         stats.wait.record_n(1, 501).unwrap();
-        stats.unstarted = 400;
-        stats.skipped = 99;
-        let told = |ending, required, stats: &_| incompleteness(ending, required, stats);
-        assert_eq!(told(ending(false, 400), 1_000.0, &stats), None);
-        let half = "509 of 1010 slots never started";
-        assert_eq!(told(ending(false, 400), 1_010.9, &stats).as_deref(), Some(half));
+        (stats.unstarted, stats.overdue, stats.skipped) = (400, 400, 99);
+        assert_eq!(told(Some(false), 1_000.0, &stats), None);
+        let half = Some("only 501 of 1010 slots started");
+        assert_eq!(told(Some(false), 1_010.9, &stats).as_deref(), half);
         assert_eq!(told(None, 1_010.9, &stats), None);
-        let half = "511 of 1012 slots never started";
-        stats.unstarted = 411;
-        assert_eq!(told(ending(false, 409), 1_012.0, &stats).as_deref(), Some(half));
-        stats.unstarted = 400;
-        stats.skipped = 501;
-        let half = "901 of 1402 slots never started";
-        assert_eq!(told(ending(false, 400), 1_402.0, &stats).as_deref(), Some(half));
+        (stats.unstarted, stats.overdue) = (411, 409);
+        let half = Some("only 501 of 1012 slots started");
+        assert_eq!(told(Some(false), 1_012.0, &stats).as_deref(), half);
+        (stats.unstarted, stats.overdue, stats.skipped) = (400, 400, 501);
+        let half = Some("only 501 of 1402 slots started");
+        assert_eq!(told(Some(false), 1_402.0, &stats).as_deref(), half);
+        stats.overdue = 7;
         let early = "ended early, when 7 slots were overdue";
-        assert_eq!(told(ending(true, 7), 1_402.0, &stats).as_deref(), Some(early));
+        assert_eq!(told(Some(true), 1_402.0, &stats).as_deref(), Some(early));
         let given_up = "251 of 501 requests had to be given up";
-        (stats.skipped, stats.unstarted, stats.unfinished) = (0, 0, 251);
-        assert_eq!(told(ending(false, 0), 501.0, &stats).as_deref(), Some(given_up));
+        (stats.skipped, stats.unstarted, stats.overdue, stats.unfinished) = (0, 0, 0, 251);
+        assert_eq!(told(Some(false), 501.0, &stats).as_deref(), Some(given_up));
         stats.unfinished = 250;
-        assert_eq!(told(ending(false, 0), 501.0, &stats), None);
-        stats.skipped = 0;
+        assert_eq!(told(Some(false), 501.0, &stats), None);
         stats.unstarted = 600;
-        assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
+        assert_eq!(told(Some(true), 1_101.0, &stats), None);
     }
 
     #[test]
@@ -513,7 +510,7 @@ mod tests {
             stats: &stats,
             gaps: None,
             randomness: None,
-            ending: None,
+            is_cut_short: None,
             lost: None,
             goal: None,
             reported: Percentile(99.0),

@@ -4,7 +4,7 @@ use super::labels::{Labelled, Labels};
 use super::lateness::Lateness;
 use super::operation::{Answer, Operation};
 use super::percentiles::{GROWS, Sample, record};
-use super::think_times::ThinkTimes;
+use super::think_times::{HICCUP, ThinkTimes};
 use crate::console::human::float;
 use crate::load::details::{Details, SetUp, Traffic};
 use crate::load::kind::FailureKind;
@@ -32,6 +32,8 @@ pub(crate) struct OperationStats {
     pub(crate) failures: BTreeMap<FailureKind, u64>,
     pub(crate) unfinished: u64,
     pub(crate) unstarted: u64,
+    /// The number of unstarted slots that had been due for longer than a [`HICCUP`].
+    pub(crate) overdue: u64,
     pub(crate) skipped: u64,
     /// The number of responses, with any status.
     pub(crate) answered: u64,
@@ -71,6 +73,7 @@ impl OperationStats {
             failures: BTreeMap::new(),
             unfinished: 0,
             unstarted: 0,
+            overdue: 0,
             skipped: 0,
             answered: 0,
             statuses: BTreeMap::new(),
@@ -132,6 +135,7 @@ impl OperationStats {
 
     pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness, slots: u64) {
         self.unstarted += slots;
+        self.overdue += if age > HICCUP { slots } else { 0 };
         self.lower_bound(age, slots);
         let lateness = lateness.times(float(slots));
         self.lateness = self.lateness.plus(lateness);
@@ -205,6 +209,7 @@ impl OperationStats {
         self.answered += other.answered;
         self.unfinished += other.unfinished;
         self.unstarted += other.unstarted;
+        self.overdue += other.overdue;
         self.skipped += other.skipped;
         self.traffic += other.traffic;
         self.lateness = self.lateness.plus(other.lateness);
@@ -241,7 +246,7 @@ impl OperationStats {
         self.statuses.clear();
         self.labels.clear();
         self.answered = 0;
-        (self.unfinished, self.unstarted, self.skipped) = (0, 0, 0);
+        (self.unfinished, self.unstarted, self.overdue, self.skipped) = (0, 0, 0, 0);
         self.traffic = Traffic::default();
         (self.lateness, self.causes) = (Lateness::default(), Lateness::default());
         (self.queued, self.spun) = (Duration::ZERO, Duration::ZERO);
@@ -380,6 +385,7 @@ mod tests {
         count(&mut stats, [130, 130, 150], Ok(()), Some(200));
         count(&mut stats, [100, 100, 101], Err(status(500)), Some(500));
         stats.unstarted(Duration::from_millis(8), Lateness::default(), 1);
+        stats.unstarted(HICCUP + Duration::from_nanos(1), Lateness::default(), 3);
         stats.skipped(2, Duration::from_millis(8));
         for ms in [0, 7, 5] {
             stats.answered(Duration::ZERO, Duration::from_millis(ms));
@@ -391,10 +397,10 @@ mod tests {
         assert_eq!([sum.stopped, sum.held], [(4, Duration::from_millis(7)); 2]);
         assert_eq!((sum.started(), sum.completed(), sum.failed()), (4, 2, 2));
         assert_eq!(
-            (sum.due(), sum.skipped, sum.unstarted, sum.responses().at_least()),
-            (10, 4, 2, 8)
+            (sum.due(), sum.skipped, sum.unstarted, sum.overdue, sum.responses().at_least()),
+            (16, 4, 8, 6, 14)
         );
-        assert_eq!((sum.response.len(), sum.traffic, sum.statuses[&500]), (10, traffic(4), 2));
+        assert_eq!((sum.response.len(), sum.traffic, sum.statuses[&500]), (16, traffic(4), 2));
         sum.clear();
         assert_eq!((sum.due(), sum.responses().at_least(), sum.traffic), (0, 0, traffic(0)));
         assert_eq!((sum.lateness, sum.statuses.len()), (Lateness::default(), 0));

@@ -18,7 +18,7 @@ use super::workers::span::RunSpan;
 use super::workers::threads::{self, PartThreads};
 use crate::console::human::count;
 use crate::judged::criteria::{Criterion, Figures};
-use crate::judged::summary::{Ending, RunResults, Summary, Title};
+use crate::judged::summary::{RunResults, Summary, Title};
 use crate::load::action::{Action, Refusal};
 use crate::results::asked::RunEnd;
 use crate::results::percentiles;
@@ -52,8 +52,6 @@ pub(crate) struct Controller<'run> {
     note: String,
     /// The intended starts of the slots that were due but had not started at the end of the schedule, with counts.
     left: Vec<(Nanos, u64)>,
-    /// The number of slots in `left` that were due more than [`HICCUP`] before the end of the schedule.
-    overdue: u64,
     /// The number of sessions that were still being opened when the schedule started.
     unopened: usize,
     is_at_goal: bool,
@@ -80,7 +78,6 @@ impl<'run> Controller<'run> {
             prompt: Prompt::default(),
             note: String::new(),
             left: Vec::new(),
-            overdue: 0,
             unopened: 0,
             is_at_goal: false,
             lost: None,
@@ -192,8 +189,6 @@ impl<'run> Controller<'run> {
         if let Some(recorder) = shared.recorders.first() {
             recorder.unstarted(&left, run_end.at);
         }
-        let is_overdue = |(intended, _): &&(Nanos, u64)| run_end.at - *intended > HICCUP;
-        self.overdue += left.iter().filter(is_overdue).map(|(_, slots)| slots).sum::<u64>();
     }
 
     /// Waits until all responses have arrived or have been given up. Requests that are still in flight after that count
@@ -226,7 +221,6 @@ impl<'run> Controller<'run> {
         let logged = self.totals.end_logs();
         let RunTotals { collector, over_time, .. } = self.totals;
         let is_cut_short = self.commands.is_cut_short || self.lost.is_some();
-        let ending = Ending { is_cut_short, overdue: self.overdue };
         let summary = Summary::new(RunResults {
             title,
             has_begun: run_end.at > self.state.span.start,
@@ -238,7 +232,7 @@ impl<'run> Controller<'run> {
             stats: collector.total(),
             gaps: collector.gap_quality(),
             randomness: collector.randomness(),
-            ending: self.state.member.is_none().then_some(ending),
+            is_cut_short: self.state.member.is_none().then_some(is_cut_short),
             lost: self.lost.map(|lost| lost.to_string()),
             goal: self.policy.goal.as_ref().map(|goal| (goal, self.is_at_goal)),
             reported: self.policy.reported,

@@ -132,8 +132,8 @@ fn other_loads_are_refused_and_other_differences_are_reported() {
     let told = with(|run| drop(run.settings.insert("arrivals".to_owned(), "poisson".into())));
     assert_eq!(told.unwrap_err(), "the loads differ: --arrivals is none and poisson");
     assert!(with(|run| drop(run.settings.insert("rate".to_owned(), "max".into()))).is_err());
-    let told = with(|run| run.incomplete = Some("3 of 9 slots never started".to_owned())).unwrap();
-    assert_eq!(told, ["completeness: A: complete; B: 3 of 9 slots never started"]);
+    let told = with(|run| run.incomplete = Some("only 6 of 9 slots started".to_owned())).unwrap();
+    assert_eq!(told, ["completeness: A: complete; B: only 6 of 9 slots started"]);
     let told = with(|run| run.scenario_hash = Some("5f".to_owned())).unwrap();
     assert_eq!(told, ["hashes of the --scenario file: A: none; B: 5f"]);
     let told = with(|run| run.machine.cores = 7).unwrap();

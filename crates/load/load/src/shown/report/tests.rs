@@ -89,7 +89,7 @@ fn a_bad_run_names_all_that_was_bad_and_gives_advice() {
     summary.title.rate_is_default = true;
     summary.title.settings.insert("rate".to_owned(), "50/s".into());
     summary.verdict = Verdict::TargetBehind;
-    summary.incomplete = Some("3000 of 5000 requests never started".to_owned());
+    summary.incomplete = Some("only 2000 of 5000 slots started".to_owned());
     summary.note(required("errors < 1%", "2.0%", Some("errors are 2.0%, wanted < 1%")));
     summary.note(required("p99 response < 5ms", "1.00ms", None));
     summary.stats.failures =
@@ -101,7 +101,7 @@ fn a_bad_run_names_all_that_was_bad_and_gives_advice() {
             "Default rate of 50/s: choose another with --rate, as in --rate 500",
             "Missed 1 of 2 requirements",
             "missed    errors are 2.0%, wanted < 1%",
-            "load      incomplete: 3000 of 5000 requests never started",
+            "load      incomplete: only 2000 of 5000 slots started",
             "verdict   The target could not keep up: requests were due while no connection was free for them",
             "passed    p99 response < 5ms: 1.00ms",
             "rate      500/s of 500/s requested (100.00 % started) over 10.0s",
@@ -295,7 +295,7 @@ proptest! {
 fn a_late_run_with_more_notes_keeps_its_verdict_and_its_blank_line() {
     let mut summary = good();
     summary.verdict = Verdict::GeneratorBehind;
-    summary.incomplete = Some("9 of 10 requests never started".to_owned());
+    summary.incomplete = Some("only 1 of 10 slots started".to_owned());
     summary.warnings = (0..9).map(|number| format!("warning {number}")).collect();
     let brief = shown(&summary, Detail::Brief);
     let lines: Vec<_> = brief.lines().collect();
