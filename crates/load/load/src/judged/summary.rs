@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use std::iter;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use toml::Table;
+use toml::{Table, Value};
 
 /// The summary of a run. It leaves out the warm-up, except in the ledger and in the spin time.
 #[derive(Debug)]
@@ -265,6 +265,12 @@ impl Summary {
         (self.stats.started() > 0).then_some(self.failed_share)
     }
 
+    pub(crate) fn pool_growth(&self) -> Option<String> {
+        let streams = self.title.settings.get("streams").and_then(Value::as_integer);
+        let unit = if streams > Some(1) { "stream" } else { "connection" };
+        self.pool.map(|pool| pool.describe(unit))
+    }
+
     pub(crate) fn figures(&self) -> Figures<'_> {
         Figures {
             own: &self.own_times,
@@ -452,6 +458,19 @@ mod tests {
         assert_eq!(told(Some(false), 501.0, &stats), None);
         stats.unstarted = 600;
         assert_eq!(told(Some(true), 1_101.0, &stats), None);
+    }
+
+    #[test]
+    fn a_pool_of_streams_is_not_called_a_pool_of_connections() {
+        let growth = |streams: i64| {
+            let mut summary = fixture::empty();
+            let (opened, last_opened_seconds) = (35, Some(0.5));
+            summary.pool = Some(PoolGrowth { first: 1, most: 64, opened, last_opened_seconds });
+            summary.title.settings.insert("streams".to_owned(), streams.into());
+            summary.pool_growth().unwrap()
+        };
+        assert!(growth(1).starts_with("at most 35 connections were needed; "), "{}", growth(1));
+        assert!(growth(8).starts_with("at most 35 streams were needed; "), "{}", growth(8));
     }
 
     #[test]

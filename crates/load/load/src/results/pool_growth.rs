@@ -2,7 +2,6 @@
 
 use crate::console::human;
 use serde::{Deserialize, Serialize};
-use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
@@ -25,21 +24,20 @@ impl PoolGrowth {
             last_opened_seconds: last.into_iter().chain(other_last).reduce(f64::max),
         }
     }
-}
 
-impl Display for PoolGrowth {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+    /// Describes the growth. The `unit` is "connection" or "stream".
+    pub(crate) fn describe(self, unit: &str) -> String {
         let PoolGrowth { first, most, opened, .. } = self;
         let Some(seconds) = self.last_opened_seconds else {
-            return write!(f, "the first {} sufficed", human::count(*first, "connection"));
+            return format!("the first {} sufficed", human::count(first, unit));
         };
         // The number comes from a file if results are merged.
         let after = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         let after = human::time(after);
         if opened == most {
-            return write!(f, "all {most} connections were opened, the last after {after}");
+            return format!("all {most} {unit}s were opened, the last after {after}");
         }
-        write!(f, "at most {opened} connections were needed; the last was opened after {after}")
+        format!("at most {opened} {unit}s were needed; the last was opened after {after}")
     }
 }
 
@@ -52,7 +50,7 @@ mod tests {
         for seconds in [f64::MAX, -1.0, 0.5] {
             let (opened, last_opened_seconds) = (usize::MAX, Some(seconds));
             let pool = PoolGrowth { first: 1, most: usize::MAX, opened, last_opened_seconds };
-            let told = pool.plus(pool).to_string();
+            let told = pool.plus(pool).describe("connection");
             assert!(told.contains("connections were opened, the last after "), "{told}");
         }
     }

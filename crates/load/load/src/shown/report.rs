@@ -209,7 +209,7 @@ fn figures(summary: &Summary) -> Vec<String> {
         rate(rates, summary.known_ratio(), summary.duration)
     };
     let lines = [rate, requests(stats, summary.is_closed)].into_iter();
-    let pool = summary.pool.map(|pool| format!("pool      {pool}"));
+    let pool = summary.pool_growth().map(|growth| format!("pool      {growth}"));
     let realtime = summary.realtime.map(|class| format!("realtime  {class}"));
     lines
         .chain(errors(stats))

@@ -138,7 +138,7 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
         ("bytes read", count(read)),
         ("bytes written", count(written)),
     ];
-    facts.extend(summary.pool.map(|pool| ("pool", pool.to_string())));
+    facts.extend(summary.pool_growth().map(|growth| ("pool", growth)));
     facts.extend(summary.realtime.map(|class| ("realtime", class.to_string())));
     if let Some(items) = summary.items() {
         let rate = float(items) / summary.duration.as_secs_f64();
