@@ -30,16 +30,19 @@ impl StartedAt {
     }
 
     pub(crate) fn warning(&self) -> Option<String> {
-        let late = Duration::try_from_secs_f64(self.late_seconds).unwrap_or(Duration::MAX);
-        let told = || format!("this part started {} after --start-at", human::time(late));
-        (late > MOST_LATE).then(told)
+        let told = || format!("this part started {} after --start-at", human::time(self.late()));
+        (self.late() > MOST_LATE).then(told)
+    }
+
+    fn late(&self) -> Duration {
+        Duration::try_from_secs_f64(self.late_seconds).unwrap_or(Duration::MAX)
     }
 }
 
 impl Display for StartedAt {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (moment, late) = (&self.moment, self.late_seconds * 1e3);
-        write!(f, "at {moment}, {late:.1}ms late; {}", clock(self.clock_error_seconds))
+        let (moment, late) = (&self.moment, human::time(self.late()));
+        write!(f, "at {moment}, {late} late; {}", clock(self.clock_error_seconds))
     }
 }
 
@@ -59,6 +62,9 @@ mod tests {
         let warning = |late| StartedAt::new(moment, moment + late, None).warning();
         assert_eq!(warning(MOST_LATE), None);
         let told = "this part started 2.60s after --start-at";
-        assert_eq!(warning(Duration::from_millis(2_600)).as_deref(), Some(told));
+        let late = Duration::from_millis(2_600);
+        assert_eq!(warning(late).as_deref(), Some(told));
+        let told = "at 1970-01-01T00:00:00Z, 2.60s late; clock error unknown";
+        assert_eq!(StartedAt::new(moment, moment + late, None).to_string(), told);
     }
 }
