@@ -1,6 +1,6 @@
 //! Advises which option to change for a better result.
 
-use super::summary::Summary;
+use super::summary::{Summary, late};
 use super::verdict::Verdict;
 use crate::console::human::{count, percent, time};
 use crate::load::shortage::Shortage;
@@ -23,6 +23,9 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
     if let Some(shortage) = kinds.copied().find_map(Shortage::of_kind) {
         return Some(shortage.advice().to_owned());
     }
+    if let Some(load) = late(&summary.loads).first() {
+        return advice(&load.summary).map(|advice| format!("{}: {advice}", load.name));
+    }
     match summary.verdict {
         Verdict::NothingRecorded => Some("let the run last longer than its --warmup".to_owned()),
         Verdict::Paused => Some(
@@ -30,9 +33,6 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
                 .to_owned(),
         ),
         Verdict::TargetFailing | Verdict::NotStarted => None,
-        Verdict::TargetBehind if is_given(summary, "per-connection") => Some(
-            "raise --per-connection above the time that the target takes for a request".to_owned(),
-        ),
         Verdict::TargetBehind => Some(stall(summary).unwrap_or_else(|| target_behind(summary))),
         Verdict::ThinkTimes => Some(think_times(summary)),
         Verdict::GeneratorBehind | Verdict::GeneratorFailing => {
@@ -80,6 +80,10 @@ fn stall(summary: &Summary) -> Option<String> {
 }
 
 fn target_behind(summary: &Summary) -> String {
+    if is_given(summary, "per-connection") {
+        return "raise --per-connection above the time that the target takes for a request"
+            .to_owned();
+    }
     let pool = summary.pool.filter(|pool| pool.opened < pool.most);
     if pool.is_some() && is_given(summary, "skip-later-than") {
         return "raise --skip-later-than: the connection pool grows only while requests wait"
@@ -145,6 +149,7 @@ fn about(check: &str, summary: &Summary) -> Option<String> {
 mod tests {
     use super::*;
     use crate::judged::checks::Finding;
+    use crate::judged::summary::LoadResults;
     use crate::load::kind::FailureKind;
     use crate::results::cpu_time::CpuTime;
     use crate::results::lateness::Lateness;
@@ -152,6 +157,7 @@ mod tests {
     use crate::results::over_time::{Backlog, Brief, Interval};
     use crate::results::pool_growth::PoolGrowth;
     use crate::shown::fixture::empty;
+    use std::sync::Arc;
     use std::time::Duration;
 
     fn advised(verdict: Verdict, change: impl Fn(&mut Summary)) -> Option<String> {
@@ -203,6 +209,7 @@ mod tests {
             (TargetBehind, "skip-later-than", none, "lower --rate, or raise --connections if"),
             (TargetBehind, "skip-later-than", some, "raise --skip-later-than: "),
             (ThinkTimes, "rate", all, "raise the upper end of --connections"),
+            (TargetBehind, "per-connection", none, "raise --per-connection above the time"),
         ] {
             let text = advised(verdict, |summary| {
                 summary.title.given.insert(option.to_owned());
@@ -211,6 +218,24 @@ mod tests {
             let text = text.unwrap();
             assert!(text.contains(expected) && text.len() <= 90, "{verdict:?} {option}: {text}");
         }
+    }
+
+    #[test]
+    fn the_advice_for_several_loads_is_that_for_the_load_of_the_verdict() {
+        let load = |name: &str, verdict| LoadResults {
+            name: name.to_owned(),
+            start: Duration::ZERO,
+            recorded_from: Duration::ZERO,
+            summary: Arc::new(Summary { verdict, ..empty() }),
+        };
+        let of = |verdict| {
+            advised(verdict, |summary| {
+                summary.loads = vec![load("reads", Verdict::OnSchedule), load("writes", verdict)];
+            })
+        };
+        let text = of(Verdict::GeneratorBehind).unwrap();
+        assert!(text.starts_with("writes: lower --rate"), "{text}");
+        assert_eq!(of(Verdict::TargetFailing), None);
     }
 
     #[test]
