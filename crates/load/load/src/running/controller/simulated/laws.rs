@@ -429,3 +429,11 @@ fn several_loads_add_up_and_the_late_one_is_named() {
         assert!(headline.starts_with(told), "{headline}");
     }
 }
+
+/// Each connection holds its slot for 40 ms, so four slots are found to be overdue only after the end.
+#[test]
+fn slots_that_were_held_beyond_the_end_count_as_overdue() {
+    let course = Course { hold_every: 1, ..Course::default() };
+    let summary = run("--rate 240/s --duration 100ms", &course).summary;
+    assert_eq!(summary.incomplete.as_deref(), Some("only 7 of 24 slots started"));
+}
