@@ -1,4 +1,4 @@
-//! Builds limits by key step by step.
+//! Defines the builder of limiters by key.
 
 use crate::decide::DecisionEngine;
 use crate::keyed::{LAG, MAX_KEYS};

@@ -184,8 +184,8 @@ impl Decision {
         self.standing.reset
     }
 
-    /// Returns the time from the decision until the same request is admitted, if no limit changes and nothing else is
-    /// counted before it. Returns `None` if this request was admitted or is never admitted.
+    /// Returns the time from the decision until the same request would be admitted, if no limit changes and nothing
+    /// else is counted in the meantime. Returns `None` if this request was admitted or is never admitted.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         match self.answer {

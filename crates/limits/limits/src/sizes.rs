@@ -52,6 +52,6 @@ fn limiters_take_what_the_readme_says() {
         let row = format!("\n| `{name}` | {state} | {all} |");
         assert!(readme.contains(&row), "the README has no row {row}");
     }
-    let row = format!("The pool adds {} bytes for each quota", size_of::<Stretch>());
+    let row = format!("`ManagedPool` adds {} bytes for each quota", size_of::<Stretch>());
     assert!(readme.contains(&row), "the README does not say: {row}");
 }

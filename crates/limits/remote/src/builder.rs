@@ -1,4 +1,4 @@
-//! Builds limits in a store step by step.
+//! Defines the builder of limiters whose state is in a store.
 
 use crate::core::Core;
 use crate::error::RemoteError;

@@ -70,8 +70,8 @@ impl Rejection {
         }
     }
 
-    /// Returns the time after which the same request is admitted, if no limit changes and nothing else is counted
-    /// before it. Returns `None` if that time is not known, or if the request is never admitted.
+    /// Returns the time from the decision until the same request would be admitted, if no limit changes and nothing
+    /// else is counted in the meantime. Returns `None` if that time is not known, or if the request is never admitted.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.verdict()?.decision().retry()

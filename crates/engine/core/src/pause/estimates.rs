@@ -22,7 +22,7 @@ pub(super) struct ThreadEstimates {
     cost: Quantile,
     /// The time that the thread may spend on spinning, as of `credited`.
     credit: i64,
-    /// The time, as of `credited`, for which the thread still does not spin because another thread needs the processor.
+    /// The remaining time, as of `credited`, in which the thread must not spin because another thread needs the core.
     crowded: i64,
     credited: i64,
     /// Whether the credit has fallen below [`MOST_MARGIN_NS`] and has not been full since.

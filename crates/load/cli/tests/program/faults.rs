@@ -1,4 +1,5 @@
-//! Tests faults such as full disks, signals and a dying target: no result is lost, and every report adds up.
+//! Tests runs with a full disk, with signals and with a target that dies: only the output on the full disk is lost, and
+//! after signals or the target's death, the results add up.
 
 #![cfg(unix)]
 

@@ -8,12 +8,13 @@ pub(super) struct Lane {
     /// The first of the slots that the lane has claimed and not started. `slots` is their number.
     first: u64,
     slots: u64,
-    /// Pairs of a number of slots that the lane may have started, and the reading of the clock from which they count.
+    /// Pairs: a number of slots that the lane may have started, and the clock reading since which it may have started
+    /// them.
     paces: Vec<(f64, f64)>,
 }
 
-/// A lane claims together the slots that it starts within this time, but at most [`MOST`], and at most twice as many as
-/// it started with its last reading of the clock.
+/// In one claim, a lane takes as many slots as it starts within this time. The number is at most [`MOST`], and at most
+/// twice the number of slots that it started with its last clock reading.
 const YOUNG_NS: f64 = 10_000.0;
 const MOST: f64 = 2048.0;
 
