@@ -80,6 +80,13 @@ pub(crate) struct Required {
     pub(crate) missed: Option<String>,
 }
 
+impl Required {
+    /// Returns whether the requirement is about the percentile with this name, such as `p99`.
+    pub(crate) fn names(&self, percentile: &str) -> bool {
+        self.text.split(' ').any(|word| word == percentile)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Missed<'run> {
     criterion: &'run Criterion,

@@ -1,6 +1,7 @@
 //! Writes a brief table of percentiles, and one with confidence intervals.
 
 use crate::console::human::{self, float};
+use crate::judged::criteria::Required;
 use crate::judged::summary::Summary;
 use crate::load::own_times::{OwnTimes, timed};
 use crate::results::confidence::{Batched, Confidence};
@@ -25,24 +26,25 @@ const ABOUT: &str = "~";
 const LONGER: f64 = 5.0;
 
 /// A brief table of percentiles. Percentiles between the p50 and the maximum for which too few times were recorded are
-/// left out.
+/// left out, or marked if a requirement names them.
 #[derive(Debug)]
 pub(crate) struct BriefTable<'run> {
     pub(crate) stats: &'run OperationStats,
     pub(crate) own_times: &'run [OwnTimes],
+    pub(crate) required: &'run [Required],
     pub(crate) is_closed: bool,
 }
 
 impl BriefTable<'_> {
     pub(crate) fn new(summary: &Summary) -> BriefTable<'_> {
-        let Summary { stats, own_times, is_closed, .. } = summary;
-        BriefTable { stats, own_times, is_closed: *is_closed }
+        let Summary { stats, own_times, required, is_closed, .. } = summary;
+        BriefTable { stats, own_times, required, is_closed: *is_closed }
     }
 }
 
 impl Display for BriefTable<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let BriefTable { stats, own_times, is_closed } = *self;
+        let BriefTable { stats, own_times, required, is_closed } = *self;
         let service = ("service", Sample::exact(&stats.service));
         let three =
             [("wait", Sample::exact(&stats.wait)), service, ("response", stats.responses())];
@@ -63,10 +65,14 @@ impl Display for BriefTable<'_> {
         row(f, "", columns.iter().map(|(name, _)| (*name).to_owned()).collect())?;
         for (name, quantile) in POINTS {
             let is_carried = |sample: &Sample<'_>| is_carried(sample.times.len(), quantile);
-            if columns.iter().any(|(_, sample)| is_carried(sample)) {
+            let is_named = required.iter().any(|required| required.names(name));
+            if is_named || columns.iter().any(|(_, sample)| is_carried(sample)) {
                 let cell = |(_, sample): &(&str, Sample<'_>)| {
-                    let time = is_carried(sample).then(|| sample.shown(quantile, AT_LEAST));
-                    time.flatten().unwrap_or_else(|| NONE.to_owned())
+                    let is_sure = is_carried(sample) || sample.is_at_least(quantile);
+                    let about = if is_sure { "" } else { ABOUT };
+                    let time = sample.shown(quantile, AT_LEAST);
+                    let time = time.filter(|_| is_named || is_carried(sample));
+                    time.map_or_else(|| NONE.to_owned(), |time| about.to_owned() + &time)
                 };
                 row(f, name, columns.iter().map(cell).collect())?;
             }
@@ -190,6 +196,17 @@ mod tests {
             let names: Vec<_> = shown.lines().skip(2).map(|line| &line[..8]).collect();
             assert_eq!(names[names.len() - 2..], [format!("{deepest:8}"), format!("{:8}", "max")]);
         }
+    }
+
+    #[test]
+    fn a_percentile_that_a_requirement_names_is_shown_with_its_sign() {
+        let mut summary = empty();
+        summary.stats.service.record_n(1_000_000, 200).unwrap();
+        let text = "p99 service < 2ms".to_owned();
+        summary.note(Required { text, value: "1.00ms".to_owned(), missed: None });
+        let shown = BriefTable::new(&summary).to_string();
+        assert!(shown.contains("\np99                -     ~1.00ms           -\n"), "{shown}");
+        assert!(!shown.contains("p99.9"), "{shown}");
     }
 
     #[test]

@@ -37,9 +37,11 @@ impl Display for FleetReport<'_> {
                 let missed = whole.missed().next().map(|missed| format!(": {missed}"));
                 writeln!(f, "{}: {}{}", whole.name, headline(whole), missed.unwrap_or_default())
             }
-            Detail::Brief => {
-                head().brief(f, &BriefTable { stats, own_times, is_closed: false }, None)
-            }
+            Detail::Brief => head().brief(
+                f,
+                &BriefTable { stats, own_times, required: &whole.required, is_closed: false },
+                None,
+            ),
             Detail::All => {
                 head().all().iter().try_for_each(|line| writeln!(f, "{line}"))?;
                 write!(f, "{}", NodeTable(&whole.account))?;
