@@ -7,13 +7,26 @@ const PARTS: usize = 100;
 
 const LEAST: f64 = 100.0;
 
+/// A variance up to this value counts as zero, because rounding can cause it.
+const ROUNDING: f64 = 1e-12;
+
 #[derive(Debug)]
 pub(crate) struct Intervals {
     last: Option<f64>,
     /// The last gap, as its quantile in the exponential distribution.
     before: Option<f64>,
     parts: [u64; PARTS],
+    neighbours: Neighbours,
+}
+
+/// The sums over pairs of values from which their correlation is computed.
+#[derive(Debug, Default)]
+struct Neighbours {
     pairs: f64,
+    first: f64,
+    second: f64,
+    first_squared: f64,
+    second_squared: f64,
     products: f64,
 }
 
@@ -22,12 +35,14 @@ pub(crate) struct Randomness {
     pub(crate) gaps: f64,
     /// The Kolmogorov-Smirnov distance from the exponential distribution, from 0 to 1, computed at a hundred points.
     pub(crate) distance: f64,
+    /// The correlation of the quantiles of neighbouring gaps, or 0 if all gaps are equal.
     pub(crate) alike: f64,
 }
 
 impl Default for Intervals {
     fn default() -> Intervals {
-        Intervals { last: None, before: None, parts: [0; PARTS], pairs: 0.0, products: 0.0 }
+        let neighbours = Neighbours::default();
+        Intervals { last: None, before: None, parts: [0; PARTS], neighbours }
     }
 }
 
@@ -48,8 +63,7 @@ impl Intervals {
     fn gap(&mut self, shorter: f64) {
         self.parts[((shorter * 100.0) as usize).min(PARTS - 1)] += 1;
         if let Some(before) = self.before.replace(shorter) {
-            self.pairs += 1.0;
-            self.products += (before - 0.5) * (shorter - 0.5);
+            self.neighbours.add(before - 0.5, shorter - 0.5);
         }
     }
 
@@ -61,9 +75,29 @@ impl Intervals {
             (below / gaps - f64::from(part) / 100.0).abs()
         });
         let distance = distances.fold(0.0, f64::max);
-        // A uniform distribution from 0 to 1 has a variance of one twelfth.
-        let alike = 12.0 * self.products / self.pairs;
+        let alike = self.neighbours.correlation();
         (gaps >= LEAST).then_some(Randomness { gaps, distance, alike })
+    }
+}
+
+impl Neighbours {
+    fn add(&mut self, first: f64, second: f64) {
+        self.pairs += 1.0;
+        self.first += first;
+        self.second += second;
+        self.first_squared += first * first;
+        self.second_squared += second * second;
+        self.products += first * second;
+    }
+
+    /// Returns the correlation, or 0 if one of the two values never varies.
+    fn correlation(&self) -> f64 {
+        let [first, second] = [self.first, self.second].map(|sum| sum / self.pairs);
+        let first_variance = self.first_squared / self.pairs - first * first;
+        let second_variance = self.second_squared / self.pairs - second * second;
+        let variance = first_variance.max(0.0).sqrt() * second_variance.max(0.0).sqrt();
+        let covariance = self.products / self.pairs - first * second;
+        if variance > ROUNDING { (covariance / variance).clamp(-1.0, 1.0) } else { 0.0 }
     }
 }
 
@@ -102,12 +136,17 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_compared_with_the_middle_of_all_gaps() {
-        // Each gap is as long as the mean gap. `above` is the share of exponential gaps that are shorter than the mean
-        // gap, minus 0.5.
-        let above = 0.5 - (-1.0_f64).exp();
-        let alike = randomness((0..200_u32).map(f64::from)).alike;
-        assert!((alike - 12.0 * above * above).abs() < 1e-9, "{alike}");
+    fn the_correlation_does_not_depend_on_the_rate() {
+        for factor in [0.01, 1.0, 20.0] {
+            let poisson = starts(&Arrivals::poisson(1)).into_iter();
+            let alike = randomness(poisson.map(|start| start * factor)).alike;
+            assert!(alike.abs() < 0.03, "{factor}: {alike}");
+            // Gaps of 0.5 and 1.5 alternate.
+            let halves = (0..200_u32).map(|slot| f64::from(slot) - 0.5 * f64::from(slot % 2));
+            let alike = randomness(halves.map(|start| start * factor)).alike;
+            assert!((alike + 1.0).abs() < 0.01, "{factor}: {alike}");
+        }
+        assert!(randomness((0..200_u32).map(f64::from)).alike.abs() < 1e-9);
     }
 
     #[test]
