@@ -9,6 +9,10 @@ use std::time::Duration;
 /// The largest relative deviation from the expected rate without a caution.
 const MOST_DEVIATION: f64 = 0.02;
 
+/// The relative deviation of the rate of Poisson arrivals that chance exceeds in 1 % of measurements, times the square
+/// root of the number of requests.
+const CHANCE: f64 = 2.58;
+
 #[derive(Debug)]
 pub(crate) struct WitnessReport<'run> {
     pub(crate) evenness: &'run Evenness,
@@ -62,15 +66,18 @@ fn time(ns: f64) -> String {
 /// Checks whether the load was as expected. Returns nothing if there are too few requests.
 pub(crate) fn checks(evenness: &Evenness) -> Vec<Finding> {
     let Some((gaps, rate)) = evenness.gaps.zip(evenness.rate) else { return Vec::new() };
-    let even = || checks::even(gaps);
-    let starts = evenness.randomness.map_or_else(even, checks::poisson);
-    other_rate(rate / evenness.expected.rate).into_iter().chain([starts]).collect()
+    let is_poisson = evenness.expected.is_poisson;
+    let even = (!is_poisson).then(|| checks::even(gaps));
+    let starts = evenness.randomness.map(checks::poisson).or(even);
+    let chance = if is_poisson { CHANCE / human::float(evenness.requests).sqrt() } else { 0.0 };
+    let rate = other_rate(rate / evenness.expected.rate, MOST_DEVIATION + chance);
+    rate.into_iter().chain(starts).collect()
 }
 
-fn other_rate(share: f64) -> Option<Finding> {
+fn other_rate(share: f64, most_deviation: f64) -> Option<Finding> {
     let text = format!("the rate was {} of the expected rate", percent(share));
     let finding = Finding { check: "rate", is_well: false, text };
-    ((share - 1.0).abs() > MOST_DEVIATION).then_some(finding)
+    ((share - 1.0).abs() > most_deviation).then_some(finding)
 }
 
 impl WitnessReport<'_> {
@@ -104,4 +111,38 @@ fn burst_line(f: &mut Formatter<'_>, kind: &str, burst: &Burst) -> fmt::Result {
         f,
         "{kind:<9} {ms} ms: at most {largest} (expected {expected}); {crowded} of requests are in windows with more than {limit} requests"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::evenness::ExpectedLoad;
+    use nanopace::{Arrivals, Rate, Shape, Shard};
+
+    /// Returns the checks of Poisson arrivals whose rate is the given share of the expected rate: the name of each, and
+    /// whether it is well.
+    fn poisson(requests: usize, achieved: f64, seed: u64) -> Vec<(&'static str, bool)> {
+        let shape = Shape::constant("1k/s".parse::<Rate>().unwrap());
+        let starts = Arrivals::poisson(seed).starts(shape, Shard::new(0, 1).unwrap());
+        let starts = starts.map(|start| u64::try_from(start.as_nanos()).unwrap());
+        let starts: Vec<u64> = starts.take(requests).collect();
+        let expected = ExpectedLoad { rate: 1e3 / achieved, is_poisson: true };
+        let found = checks(&Evenness::of(&starts, expected));
+        found.into_iter().map(|found| (found.check, found.is_well)).collect()
+    }
+
+    #[test]
+    fn a_few_poisson_arrivals_are_not_compared_with_even_ones() {
+        assert_eq!(poisson(60, 1.0, 1), []);
+        assert_eq!(poisson(1_000, 1.0, 1), [("starts", true)]);
+    }
+
+    #[test]
+    fn the_rate_of_poisson_arrivals_deviates_by_chance() {
+        let warned = |achieved| {
+            let has_rate = |seed: &u64| poisson(1_000, achieved, *seed).contains(&("rate", false));
+            (0..100).filter(has_rate).count()
+        };
+        assert_eq!((warned(1.0), warned(0.8)), (0, 100));
+    }
 }
