@@ -28,7 +28,7 @@ Examples:
 A difference is reported if its 95 % confidence interval does not include zero; a time must also
 differ by more than 1 %. Expect up to 1 in 20 unchanged figures to be reported as different. With
 --fail-if, the exit status is 3 if a change that the option names is found. The status is also 3 if
-the change is unknown, because there are too few samples or a run is incomplete.";
+the change is unknown, for example because there are too few samples or a run is incomplete.";
 
 /// The options of a comparison.
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 //! by 5%`).
 
 use super::figure::PERCENTILES;
-use super::{Comparison, Figure, Row, Word};
+use super::{Comparison, Difference, Figure, Row, Word};
 use crate::console::human::percent;
 use crate::judged::criteria::Criterion;
 use std::fmt::{self, Display, Formatter};
@@ -12,7 +12,7 @@ use std::str::FromStr;
 const FORM: &str = "write for example \"p99 response slower by 5%\", \"errors higher by 0.1%\" or \"rate lower by 1%\"";
 
 /// A requirement that a figure does not change for the worse by `by` or more. It is missed if the change is at least
-/// `by` and statistically significant. It is also missed if there are too few samples, or if a run is incomplete.
+/// `by` and statistically significant. It is also missed if the change is unknown, or if a run is incomplete.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Demand {
     figure: Figure,
@@ -29,14 +29,24 @@ impl Demand {
 
     pub(crate) fn check(&self, comparison: &Comparison) -> Option<String> {
         let row = self.row(comparison)?;
-        self.failed(row).or_else(|| {
-            let why = match row.word {
-                Word::TooFew => "there are too few samples to say",
-                _ if comparison.is_incomplete => "a run is incomplete",
-                _ => return None,
-            };
-            Some(format!("{self} is unknown: {why}"))
-        })
+        let unknown = || Some(format!("{self} is unknown: {}", self.doubt(row, comparison)?));
+        self.failed(row).or_else(unknown)
+    }
+
+    fn doubt(&self, row: &Row, comparison: &Comparison) -> Option<&'static str> {
+        let is_bound = row.sides.iter().flatten().any(|side| side.is_bound);
+        match row.word {
+            Word::TooFew if is_bound => Some("one of the values is only a lower bound"),
+            Word::TooFew if !self.is_excluded(row) => Some("there are too few samples to say"),
+            _ => comparison.is_incomplete.then_some("a run is incomplete"),
+        }
+    }
+
+    /// Returns whether the confidence interval excludes the forbidden change of the errors. With a few failures, the
+    /// interval is not reliable enough for a result, but its upper end is still a limit of the change.
+    fn is_excluded(&self, row: &Row) -> bool {
+        let is_below = |difference: Difference| difference.high < self.by;
+        self.figure == Figure::Errors && row.difference.is_some_and(is_below)
     }
 
     fn failed(&self, row: &Row) -> Option<String> {

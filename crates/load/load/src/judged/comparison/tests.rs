@@ -114,6 +114,20 @@ fn a_difference_beyond_chance_fails_the_change_that_names_it() {
 }
 
 #[test]
+fn a_single_failure_is_no_forbidden_change_of_the_errors() {
+    let [good, mut other] = [1, 2].map(|seed| recording(queue(1.0), 20_000.0, seed));
+    other.histograms.batches[3].failed = 1;
+    for [first, second] in [[&good, &other], [&other, &good]] {
+        let comparison = compared(first, second);
+        assert_eq!(comparison.rows[1].word, Word::TooFew);
+        let check = |text: &str| text.parse::<Demand>().unwrap().check(&comparison);
+        assert_eq!(check("errors higher by 0.1%"), None);
+        let unknown = check("errors higher by 0.001%").unwrap();
+        assert!(unknown.ends_with("there are too few samples to say"), "{unknown}");
+    }
+}
+
+#[test]
 fn other_loads_are_refused_and_other_differences_are_reported() {
     let first = recording(queue(1.0), 2_000.0, 1);
     let with = |change: fn(&mut StoredRun)| {
@@ -282,11 +296,12 @@ fn a_request_that_fails_fast_counts_as_slower_than_all_others() {
     assert_eq!(word(&one, &two, 50.0), Word::NoDifference);
     let demand = |text: &str| text.parse::<Demand>().unwrap().check(&compared(&good, &one));
     assert!(demand("p50 response slower by 30%").unwrap().starts_with("p50 response is slower"));
-    // The p90 is the response time of a request that failed, so the comparison has too few times.
+    // The p90 is the response time of a request that failed, a lower bound.
     for [first, second] in [[&good, &one], [&one, &good], [&one, &two]] {
         assert_eq!(word(first, second, 90.0), Word::TooFew);
     }
-    assert!(demand("p90 response slower by 1%").unwrap().contains("is unknown"));
+    let unknown = demand("p90 response slower by 1%").unwrap();
+    assert!(unknown.ends_with("is unknown: one of the values is only a lower bound"), "{unknown}");
     let row = &compared(&good, &one).rows[3];
     let p90 = row.sides[1].unwrap();
     assert!(p90.is_bound && row.difference.is_none() && row.relative().is_none(), "{row:?}");
