@@ -44,6 +44,7 @@ pub(crate) fn upshot(rows: &[Row]) -> String {
     match all - few - same {
         0 if same == 0 => Word::TooFew.to_string(),
         0 => format!("{} in {same} of {all} figures{undecided}", Word::NoDifference),
+        1 => format!("1 of {all} figures differs{undecided}"),
         differ => format!("{differ} of {all} figures differ{undecided}"),
     }
 }
@@ -187,6 +188,7 @@ mod tests {
             upshot(&rows(Word::NoDifference, 1)),
             "no difference seen in 1 of 12 figures; 11 undecided"
         );
+        assert_eq!(upshot(&rows(Word::Slower, 1)), "1 of 12 figures differs; 11 undecided");
         assert_eq!(upshot(&rows(Word::Slower, 3)), "3 of 12 figures differ; 9 undecided");
     }
 
