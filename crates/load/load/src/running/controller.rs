@@ -213,8 +213,9 @@ impl<'run> Controller<'run> {
         // Workers that were waiting for a slot when the schedule ended have given back their slots, so these slots are
         // counted here.
         self.count_left(&run_end);
+        let is_time_for_a_line = self.totals.has_ended_between_lines(&run_end);
         self.totals.settle(&run_end, &self.policy);
-        self.show(Phase::Over, false);
+        self.show(Phase::Over, is_time_for_a_line);
         self.live.end();
         let (processor, meanwhile) = (self.totals.processor(), self.totals.meanwhile());
         let quota = self.totals.quota();

@@ -111,11 +111,18 @@ impl Snapshot {
     /// requested rate of the last second.
     pub(crate) fn rate(&self) -> String {
         match self.load.as_str() {
-            _ if self.is_shape || self.is_load_over => human::hz(self.recent.asked_hz),
             MAX => MAX.to_owned(),
+            _ if self.is_shape || self.is_load_over => human::hz(self.recent.asked_hz),
             _ => human::hz(self.own_hz),
         }
     }
+}
+
+/// An interval, and the number of slots that were started in it.
+#[derive(Debug)]
+pub(crate) struct RecentInterval {
+    pub(crate) interval: Interval,
+    pub(crate) achieved: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -126,13 +133,17 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    pub(crate) fn new(intervals: &VecDeque<Interval>, asked_hz: f64) -> Recent {
+    /// Sums up the last intervals. The requested and the achieved rate are means over the same time. If the intervals
+    /// have no length, the requested rate is `asked_hz`.
+    pub(crate) fn new(intervals: &VecDeque<RecentInterval>, asked_hz: f64) -> Recent {
         let mut brief = Brief::new();
-        for interval in intervals {
-            brief.add(&interval.brief);
+        intervals.iter().for_each(|it| brief.add(&it.interval.brief));
+        let sum = |of: fn(&RecentInterval) -> f64| intervals.iter().map(of).sum::<f64>();
+        let seconds = sum(|it| it.interval.length().as_secs_f64());
+        if seconds == 0.0 {
+            return Recent { hz: 0.0, asked_hz, brief };
         }
-        let seconds = intervals.iter().map(Interval::length).sum::<Duration>().as_secs_f64();
-        let started = human::float(brief.started());
-        Recent { hz: if seconds > 0.0 { started / seconds } else { 0.0 }, asked_hz, brief }
+        let hz = |of| sum(of) / seconds;
+        Recent { hz: hz(|it| it.achieved), asked_hz: hz(|it| it.interval.asked), brief }
     }
 }

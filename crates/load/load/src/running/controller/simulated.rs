@@ -26,7 +26,7 @@ use crate::running::setup::Setup;
 use crate::running::workers::shared::RunShared;
 use crate::running::workers::span::{Admission, RunSpan};
 use crate::shown::live::Live;
-use crate::shown::snapshot::Phase;
+use crate::shown::snapshot::{Phase, Recent};
 use clap::Parser;
 use nanopace::{Grant, ManualClock, Nanos, Refused};
 use std::collections::BTreeSet;
@@ -117,7 +117,8 @@ struct Ran {
     summary: Summary,
     refused: Vec<Refusal>,
     warm_up: u64,
-    rates: Vec<(String, f64)>,
+    rates: Vec<(String, Recent)>,
+    has_last_line: bool,
 }
 
 impl Ran {
@@ -238,14 +239,14 @@ impl Run<'_> {
 fn controls(
     controller: &mut Controller<'_>,
     messages: &Receiver<Message>,
-    rates: &mut Vec<(String, f64)>,
+    rates: &mut Vec<(String, Recent)>,
 ) -> bool {
     let is_stopped = messages.try_iter().any(|message| message.reach(controller));
     let is_over = is_stopped || controller.state.now() >= controller.state.span.end();
     let second = if is_over { None } else { controller.totals.tick() };
     let Some(is_second) = second else { return !is_over };
     let snapshot = controller.totals.snapshot(Phase::Running, "");
-    rates.push((snapshot.rate(), snapshot.recent.asked_hz));
+    rates.push((snapshot.rate(), snapshot.recent));
     !controller.is_settled(is_second)
 }
 
@@ -284,7 +285,10 @@ fn run_setup(setup: &Setup, course: &Course) -> Ran {
     let run_end = controller.end();
     while run.is_at_work() {
         run.step();
-        controller.totals.tick();
+        if controller.totals.tick().is_some() {
+            let snapshot = controller.totals.snapshot(Phase::WaitingForAnswers, "");
+            rates.push((snapshot.rate(), snapshot.recent));
+        }
     }
     let title = Title {
         url: String::new(),
@@ -296,7 +300,8 @@ fn run_setup(setup: &Setup, course: &Course) -> Ran {
         rate_is_default: false,
         machine: Machine::here(),
     };
+    let has_last_line = controller.totals.has_ended_between_lines(&run_end);
     let (summary, _) = controller.sum_up(run_end, title, Duration::ZERO);
     let warm_up = span.length().counted.map_or(0, |counted| counted.warm_up);
-    Ran { summary, refused, warm_up, rates }
+    Ran { summary, refused, warm_up, rates, has_last_line }
 }

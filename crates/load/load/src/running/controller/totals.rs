@@ -3,6 +3,7 @@
 use super::checkpoints::{Checkpoint, Checkpoints};
 use super::machine::MachineReading;
 use super::run_state::RunState;
+use crate::console::human::float;
 use crate::load::schedule::args::MAX;
 use crate::results::asked::RunEnd;
 use crate::results::confidence::Confidence;
@@ -19,7 +20,7 @@ use crate::running::policy::Policy;
 use crate::running::workers::length::{RunLength, Spacing};
 use crate::shown::csv_log::Second;
 use crate::shown::logs::Logs;
-use crate::shown::snapshot::{Phase, RECENT, Recent, Snapshot};
+use crate::shown::snapshot::{Phase, RECENT, Recent, RecentInterval, Snapshot};
 use nanopace::{Ledger, Nanos};
 use std::collections::VecDeque;
 use std::mem;
@@ -35,7 +36,9 @@ pub(crate) struct RunTotals<'run> {
     pub(crate) over_time: OverTime,
     /// The sum of everything collected so far. Set only if requirements can end the run.
     pub(crate) so_far: Option<OperationStats>,
-    recent: VecDeque<Interval>,
+    recent: VecDeque<RecentInterval>,
+    /// The numbers of requested and of achieved slots so far, as views show them.
+    shown: (f64, f64),
     checkpoints: Checkpoints,
     backlog: Backlog,
     logs: Logs,
@@ -62,6 +65,7 @@ impl<'run> RunTotals<'run> {
             over_time: OverTime::new(),
             so_far: policy.deciding.as_ref().map(|_| OperationStats::new()),
             recent: VecDeque::new(),
+            shown: (0.0, 0.0),
             checkpoints: Checkpoints::new(&state),
             backlog: Backlog::default(),
             logs,
@@ -118,7 +122,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Adds the interval since `before`: its part after the warm-up to the results over time, all of it to the views.
+    /// Adds the interval since `before` without its parts before the end of the warm-up and after the end of the run.
     fn add(&mut self, before: &Checkpoint, brief: Brief) {
         let RunTotals { state, checkpoints, .. } = self;
         let (start, recorded_from) = (state.span.start, state.span.recorded_from);
@@ -134,12 +138,21 @@ impl<'run> RunTotals<'run> {
         if let Some(member) = state.member {
             member.record(from, &recorded, self.collector.outcomes());
         }
-        let (from, to) = (before.at - start, checkpoints.last.at - start);
-        let asked = state.asked(checkpoints.last.asked - before.asked, recorded.brief.started());
-        self.recent.push_back(Interval { from, to, asked, ..recorded });
         // Views do not show the intervals of the warm-up.
         let known = if checkpoints.last.at > recorded_from { RECENT } else { 0 };
+        let achieved = self.achieved(asked);
+        self.recent.push_back(RecentInterval { interval: recorded, achieved });
         self.recent.drain(..self.recent.len().saturating_sub(known));
+    }
+
+    /// Returns the number of slots that were started in an interval in which `asked` slots were requested. A slot is
+    /// requested gradually, during the interval that begins when it is due. If the numbers of started and of requested
+    /// slots differ by at most one, the starts are therefore on time, and both numbers count as equal.
+    fn achieved(&mut self, asked: f64) -> f64 {
+        let (asked_before, achieved_before) = self.shown;
+        let (asked, started) = (asked_before + asked, float(self.tally.started));
+        self.shown = (asked, asked.clamp(started - 1.0, started + 1.0));
+        self.shown.1 - achieved_before
     }
 
     fn end_second(&mut self) {
@@ -178,6 +191,11 @@ impl<'run> RunTotals<'run> {
         let limit = policy.skip_later_than.unwrap_or_default();
         let forfeited = run_end.ledger.idle.saturating_sub(warm.idle);
         self.collector.settle(skipped, limit, forfeited);
+    }
+
+    /// Returns whether the run has ended so long after the last status line that another line is worth showing.
+    pub(crate) fn has_ended_between_lines(&self, run_end: &RunEnd) -> bool {
+        run_end.at - self.checkpoints.second.at >= TICK * 2
     }
 
     pub(crate) fn confidence(&self) -> Confidence<'_> {
@@ -224,6 +242,7 @@ impl<'run> RunTotals<'run> {
         let RunTotals { state, .. } = self;
         let (span, pacer) = (state.span, state.pacer());
         let (shape, backlog) = (pacer.shape(), self.backlog_now());
+        let own_hz = state.own_hz();
         Snapshot {
             start: span.began,
             elapsed: state.now() - span.start,
@@ -235,11 +254,11 @@ impl<'run> RunTotals<'run> {
                 None => pacer.rate().to_string(),
             },
             is_shape: shape.is_some(),
-            is_load_over: span.has_come(),
-            own_hz: state.own_hz(),
+            is_load_over: self.ended.is_some() || span.has_come(),
+            own_hz,
             ledger: self.ledger(),
             backlog,
-            recent: Recent::new(&self.recent, self.asked_hz()),
+            recent: Recent::new(&self.recent, if self.ended.is_some() { 0.0 } else { own_hz }),
             tally: self.tally.clone(),
             lateness: self.tally.lateness.plus(self.waiting(phase, backlog)),
             note: note.to_owned(),
@@ -254,13 +273,5 @@ impl<'run> RunTotals<'run> {
             Phase::Running | Phase::Paused => self.state.waiting(backlog),
             _ => Lateness::default(),
         }
-    }
-
-    fn asked_hz(&self) -> f64 {
-        let second: Duration = self.recent.iter().map(Interval::length).sum();
-        if second.is_zero() {
-            return self.state.own_hz();
-        }
-        self.recent.iter().map(|interval| interval.asked).sum::<f64>() / second.as_secs_f64()
     }
 }

@@ -1,12 +1,13 @@
 //! Tests that a run with a fixed number of requests has exactly these requests, and that verdicts name the right cause.
 
 use super::{Course, Ran, run, run_setup, set_up};
-use crate::console::human::float;
+use crate::console::human::{self, float};
 use crate::judged::headline::Headline;
 use crate::judged::summary::{LoadResults, Summary};
 use crate::judged::verdict::Verdict::{GeneratorBehind, OnSchedule, Paused, TargetBehind};
 use crate::load::action::{Action, Refusal};
 use crate::results::over_time::Interval;
+use crate::shown::snapshot::Recent;
 use nanopace::{Ledger, Rate};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -89,10 +90,43 @@ fn the_rate_of_a_part_of_a_load_is_its_own_share() {
         let ran = run(&format!("--rate 100/s --warmup 1s --duration 3s {options}"), &course);
         let shown: Vec<_> = ran.rates.iter().map(|(text, _)| text.as_str()).collect();
         assert_eq!((shown[0], shown[shown.len() - 1]), (before, after), "{options}");
-        for (text, hz) in &ran.rates[..6] {
+        for (text, Recent { asked_hz: hz, .. }) in &ran.rates[..6] {
             let rate: Rate = text.parse().unwrap();
             assert!((rate.as_hz() - hz).abs() < 1e-6, "{options}: {text} {hz}");
         }
+    }
+}
+
+#[test]
+fn a_load_on_time_achieves_the_requested_rate_in_each_status_line() {
+    for (rate, load) in [
+        ("100/s", "--rate 100/s --duration 3s"),
+        ("100/s", "--rate 100/s --warmup 1s --duration 2s"),
+        ("33.3/s", "--rate 33.3/s --duration 2900ms"),
+        ("0.700/s", "--rate 0.7/s --duration 5s"),
+        ("240/s", "--shape hold_240/s_2s"),
+    ] {
+        let ran = run(load, &Course { stalls: vec![(2_950, 4_300)], ..Course::default() });
+        let recorded = ran.rates.iter().filter(|(_, recent)| recent.hz > 0.0);
+        let shown: Vec<_> =
+            recorded.map(|(text, recent)| [text.clone(), human::hz(recent.hz)]).collect();
+        assert!(shown.len() >= 6, "{load}: {shown:?}");
+        assert!(shown.iter().flatten().all(|text| text == rate), "{load}: {shown:?}");
+    }
+}
+
+#[test]
+fn a_run_has_a_last_status_line_unless_one_was_just_shown() {
+    let slow = Course { stalls: vec![(2_950, 4_300)], ..Course::default() };
+    for (duration, course, expected) in [
+        ("3s", &Course::default(), true),
+        ("2600ms", &Course::default(), true),
+        ("2100ms", &Course::default(), false),
+        ("200ms", &Course::default(), false),
+        ("3s", &slow, false),
+    ] {
+        let ran = run(&format!("--rate 100/s --duration {duration}"), course);
+        assert_eq!(ran.has_last_line, expected, "{duration}");
     }
 }
 
