@@ -55,7 +55,7 @@ pub(crate) fn command_at_work(command: &mut Command) -> (Child, Progress) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let (mut said, mut read) = (String::new(), String::new());
-    while !read.contains(" of ") || !read.contains("backlog ") {
+    while !read.contains("  backlog ") {
         read.clear();
         assert_ne!(errors.read_line(&mut read).unwrap(), 0, "{command:?} has ended");
         said.push_str(&read);

@@ -8,7 +8,7 @@ use crate::results::percentiles;
 use hdrhistogram::Histogram;
 use std::fmt;
 
-const LEGEND: &str = "time, achieved of requested rate, backlog, p50/p99 of wait and response times in the last second";
+const LEGEND: &str = "time, achieved of requested rate, backlog (time behind the schedule), p50/p99 of wait and response times in the last second";
 const LEGEND_OF_CLOSED: &str = "time, achieved rate, p50/p99 of response times in the last second";
 const KEYS: &str =
     "keys: + and - change the rate, 2k and Enter sets the rate to 2k/s, space pauses, q stops";
