@@ -1,6 +1,6 @@
 //! Advises which option to change for a better result.
 
-use super::summary::{Summary, late};
+use super::summary::{LoadResults, Summary, late};
 use super::verdict::Verdict;
 use crate::console::human::{count, percent, time};
 use crate::load::shortage::Shortage;
@@ -18,13 +18,20 @@ const LITTLE_CPU: f64 = 0.1;
 /// A target that sent no response for this many times the median service time has stalled, and was not only slow.
 const STALLED: u32 = 10;
 
+/// Returns the advice for a run. A run of several loads has the advice of one of its loads, if possible of a late one.
 pub(crate) fn advice(summary: &Summary) -> Option<String> {
+    let loads = &summary.loads;
+    let of = |load: &LoadResults| Some(format!("{}: {}", load.name, of_load(&load.summary)?));
+    if loads.is_empty() {
+        return of_load(summary);
+    }
+    late(loads).into_iter().chain(loads).find_map(of)
+}
+
+fn of_load(summary: &Summary) -> Option<String> {
     let kinds = summary.stats.failures.keys();
     if let Some(shortage) = kinds.copied().find_map(Shortage::of_kind) {
         return Some(shortage.advice().to_owned());
-    }
-    if let Some(load) = late(&summary.loads).first() {
-        return advice(&load.summary).map(|advice| format!("{}: {advice}", load.name));
     }
     match summary.verdict {
         Verdict::NothingRecorded => Some("let the run last longer than its --warmup".to_owned()),
@@ -117,7 +124,7 @@ fn share(summary: &Summary) -> String {
         let cpu = percent(cpu);
         return format!("repeat the run: the load is small, its threads used only {cpu} of a core");
     }
-    let is_alone = summary.loads.is_empty() && summary.parts.is_empty();
+    let is_alone = summary.parts.is_empty();
     let is_node = is_given(summary, "run");
     let can_be_node = is_alone && !is_node && Node.unsupported(&summary.title.given).is_none();
     let with = if can_be_node { ": --fleet" } else { "" };
@@ -149,7 +156,6 @@ fn about(check: &str, summary: &Summary) -> Option<String> {
 mod tests {
     use super::*;
     use crate::judged::checks::Finding;
-    use crate::judged::summary::LoadResults;
     use crate::load::kind::FailureKind;
     use crate::results::cpu_time::CpuTime;
     use crate::results::lateness::Lateness;

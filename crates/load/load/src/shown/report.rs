@@ -21,6 +21,8 @@ use toml::Value;
 
 const LINES: usize = 16;
 const COLUMNS: usize = 100;
+/// The column in which the texts of notes and figures begin.
+const INDENT: usize = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
@@ -40,14 +42,22 @@ impl Display for RunReport<'_> {
         let (summary, detail) = (self.summary, self.detail);
         for LoadResults { name, summary, .. } in &summary.loads {
             let end = if detail == Detail::Headline { "" } else { "\n" };
-            let report = RunReport { summary, detail };
-            write!(f, "{}{report}{end}", heading("load", name, detail))?;
+            f.write_str(&heading("load", name, detail))?;
+            RunReport { summary, detail }.write(f, None)?;
+            f.write_str(end)?;
         }
         if !summary.loads.is_empty() {
             let loads = count(summary.loads.len(), "load");
             let name = if detail == Detail::Headline { &loads } else { &summary.title.url };
             f.write_str(&heading("whole", name, detail))?;
         }
+        self.write(f, advised(summary))
+    }
+}
+
+impl RunReport<'_> {
+    fn write(&self, f: &mut Formatter<'_>, advice: Option<String>) -> fmt::Result {
+        let (summary, detail) = (self.summary, self.detail);
         match detail {
             Detail::Headline => {
                 writeln!(f, "{}", Headline::new(summary))?;
@@ -57,11 +67,11 @@ impl Display for RunReport<'_> {
                 })?;
             }
             Detail::Brief => {
-                Head::new(summary).brief(f, &BriefTable::new(summary), advised(summary))?;
+                Head::new(summary).brief(f, &BriefTable::new(summary), advice)?;
                 versus(summary).map_or(Ok(()), |table| write!(f, "\n{table}"))?;
             }
             Detail::All => {
-                let mut head = Head::new(summary).all().into_iter().chain(advised(summary));
+                let mut head = Head::new(summary).all().into_iter().chain(advice);
                 head.try_for_each(|line| writeln!(f, "{line}"))?;
                 let is_closed = summary.is_closed;
                 write!(f, "{}", TimesTable { confidence: summary.confidence(), is_closed })?;
@@ -99,22 +109,25 @@ impl Head {
     }
 
     pub(crate) fn all(&self) -> Vec<String> {
-        self.lines(usize::MAX)
+        self.lines(usize::MAX, usize::MAX)
     }
 
-    /// If there are more than `room` lines, the last notes are replaced with a line that gives their number.
-    fn lines(&self, room: usize) -> Vec<String> {
+    /// If there are more than `room` lines, the last notes are replaced with a line that gives their number. A note of
+    /// more than `columns` characters has two lines.
+    fn lines(&self, room: usize, columns: usize) -> Vec<String> {
         let Head { top, figures, notes } = self;
-        let line = |(kind, text): &(_, String)| format!("{kind:<9} {}", human::visible(text));
-        let mut notes: Vec<_> = notes.iter().map(line).collect();
+        let mut notes: Vec<_> =
+            notes.iter().flat_map(|(kind, text)| noted(kind, text, columns)).collect();
         let room = room.saturating_sub(top.len() + figures.len());
         if notes.len() > room {
             let left_out = notes.split_off(room.saturating_sub(1)).len();
             notes.push(format!("more      {} with -v", count(left_out, "line")));
         }
-        let is_reason = |line: &String| !line.starts_with("caution") && !line.starts_with("more");
-        let (reasons, cautions) = notes.into_iter().partition(is_reason);
-        [top.clone(), reasons, figures.clone(), cautions].concat()
+        // The cautions are the last notes.
+        let is_caution = |line: &String| line.starts_with("caution") || line.starts_with("more");
+        let reasons = notes.iter().position(is_caution).unwrap_or(notes.len());
+        let cautions = notes.split_off(reasons);
+        [top.clone(), notes, figures.clone(), cautions].concat()
     }
 
     /// Writes a brief report, in which each line and the number of lines are limited.
@@ -127,15 +140,29 @@ impl Head {
         let table = table.to_string();
         let mut rest: Vec<_> = table.lines().map(str::to_owned).chain(advice).collect();
         // The blank line is left out only if all notes then fit, or if the figures need its place.
-        if self.all().len() + rest.len() == LINES + 1 {
+        if self.lines(usize::MAX, COLUMNS).len() + rest.len() == LINES + 1 {
             rest.remove(0);
         }
-        let head = self.lines(LINES.saturating_sub(rest.len()));
+        let head = self.lines(LINES.saturating_sub(rest.len()), COLUMNS);
         if head.len() + rest.len() > LINES {
             rest.remove(0);
         }
         let mut lines = head.into_iter().chain(rest);
         lines.try_for_each(|line| writeln!(f, "{}", cut(&line)))
+    }
+}
+
+/// Formats a note. A note that is too long for a line continues on a second line, which [`cut`] may shorten.
+fn noted(kind: &str, text: &str, columns: usize) -> Vec<String> {
+    let line = format!("{kind:<9} {}", human::visible(text));
+    let end = line.char_indices().nth(columns).map(|(end, _)| end);
+    let space = end.and_then(|end| line[..end].rfind(' ')).filter(|space| *space > INDENT);
+    match space {
+        None => vec![line],
+        Some(space) => {
+            let rest = " ".repeat(INDENT) + &line[space + 1..];
+            vec![line[..space].to_owned(), rest]
+        }
     }
 }
 

@@ -23,16 +23,37 @@ fn shown(summary: &Summary, detail: Detail) -> String {
     RunReport { summary, detail }.to_string()
 }
 
-#[test]
-fn the_headline_of_several_loads_names_the_load_that_fails() {
-    let failing = Summary { verdict: Verdict::TargetFailing, failed_share: 1.0, ..empty() };
-    let loads = [("r", empty()), ("w", failing)].map(|(name, summary)| LoadResults {
+fn of_loads(loads: [(&str, Summary); 2]) -> Summary {
+    let loads = loads.map(|(name, summary)| LoadResults {
         name: name.to_owned(),
         start: Duration::ZERO,
         recorded_from: Duration::ZERO,
         summary: Arc::new(summary),
     });
-    let all = Summary::of_loads(loads.into(), Table::new());
+    Summary::of_loads(loads.into(), Table::new())
+}
+
+#[test]
+fn several_loads_have_one_advice_and_their_verdict_fits() {
+    let mut late = good();
+    late.verdict = Verdict::GeneratorBehind;
+    let text = String::new();
+    late.findings.push(Finding { check: "others", is_well: false, text });
+    let mut all = of_loads([("w", good()), ("reads", late)]);
+    all.note(required("errors < 1%", "2.0%", Some("errors are 2.0%, wanted < 1%")));
+    let shown = shown(&all, Detail::Brief);
+    let advice = shown.lines().filter(|line| line.starts_with("advice "));
+    let expected = "advice    reads: run the generator on a machine without other work";
+    assert_eq!(advice.collect::<Vec<_>>(), [expected], "{shown}");
+    let verdict = "verdict   reads: The generator could not keep up: its threads lacked CPU time, woke late or were";
+    assert!(shown.contains(&format!("{verdict}\n          stopped\n")), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= COLUMNS), "{shown}");
+}
+
+#[test]
+fn the_headline_of_several_loads_names_the_load_that_fails() {
+    let failing = Summary { verdict: Verdict::TargetFailing, failed_share: 1.0, ..empty() };
+    let all = of_loads([("r", empty()), ("w", failing)]);
     let shown = shown(&all, Detail::Headline);
     let lines: Vec<_> = shown.lines().collect();
     let failing = "w: The target is failing: all requests failed";
