@@ -38,7 +38,7 @@ fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
     assert_eq!(worse.status.code(), Some(3), "{worse:?}");
     let shown = text(&worse.stderr);
     assert!(shown.contains("differ    --target-errors: A: 0%; B: 50%"), "{shown}");
-    assert!(shown.contains("failed    errors are higher by "), "{shown}");
+    assert!(shown.contains("missed    errors are higher by "), "{shown}");
     let object = object(&worse);
     let names =
         |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
@@ -64,7 +64,7 @@ fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
         let output = compare(&[&good, other], &fails);
         assert_eq!(output.status.code(), Some(status), "{output:?}");
         let page = fs::read_to_string(&page).unwrap();
-        assert_eq!(page.contains("Failed: errors are higher by "), status == 3, "{page}");
+        assert_eq!(page.contains("Missed: errors are higher by "), status == 3, "{page}");
         assert!(page.contains("compare-good.json") && page.ends_with("</html>"), "{page}");
     }
 }
@@ -155,8 +155,11 @@ fn a_run_is_compared_with_its_baseline() {
     assert_eq!(object["comparison"]["figures"][1]["word"], "higher");
     assert_eq!(object["missed"].as_array().unwrap().len(), 1);
     for (options, told) in [
-        ("--rate 500 --duration 1s", "the lengths of the runs differ: 2.0s and 1.0s"),
-        ("--rate 300 --duration 2s", "the loads differ: 500/s and 300/s"),
+        (
+            "--rate 500 --duration 1s",
+            "the lengths of the runs differ by more than 5 %: 2.0s and 1.0s",
+        ),
+        ("--rate 300 --duration 2s", "the loads differ by more than 5 %: 500/s and 300/s"),
         ("--rate 500 --arrivals poisson", "the loads differ: --arrivals is even and poisson"),
         ("--rate max", "the loads differ: only one has --rate max"),
     ] {
@@ -174,7 +177,10 @@ fn a_run_of_another_length_is_not_compared() {
     assert_eq!(shorter.status.code(), Some(3), "{shorter:?}");
     let object = object(&shorter);
     let told = object["not_compared"].as_str().unwrap();
-    assert!(told.starts_with("the lengths of the runs differ: 2.0s and "), "{told}");
+    assert!(
+        told.starts_with("the lengths of the runs differ by more than 5 %: 2.0s and "),
+        "{told}"
+    );
     let report = text(&shorter.stderr);
     assert!(report.contains(&format!("baseline  not compared: {told}")), "{report}");
 }

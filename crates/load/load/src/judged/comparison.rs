@@ -162,7 +162,7 @@ impl Display for Word {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Word::NoDifference => "no difference seen",
-            Word::TooFew => "too few samples to say",
+            Word::TooFew => "too few samples",
             word => word.key(),
         })
     }

@@ -9,7 +9,7 @@ use crate::judged::comparison::stored_run::StoredRun;
 use crate::judged::criteria::Required;
 use crate::judged::summary::Summary;
 use crate::shown::compared;
-use crate::shown::comparison::{ComparisonObject, ComparisonText, difference};
+use crate::shown::comparison::{ComparisonObject, ComparisonText, difference, upshot};
 use crate::shown::json;
 use anyhow::{Context, anyhow, ensure};
 use clap::Args;
@@ -86,7 +86,8 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let html = || compared::html(&comparison, files, &failed);
     let page = page.map_or(Ok(()), |page| page.write_text(&html()));
     let json = output.write_json(|| ComparisonObject::new(&comparison, &failed));
-    let text = output.write_text(&ComparisonText(&comparison, &failed));
+    let table = ComparisonText(&comparison, &failed);
+    let text = output.write_text(&format!("{}\n{table}", upshot(&comparison.rows)));
     Ok((page.and(json).and(text), failed.is_empty()))
 }
 
@@ -157,7 +158,7 @@ fn note<'a>(
         };
         let row = comparison.as_ref().ok().and_then(|comparison| demand.row(comparison));
         let value = row.map(difference).unwrap_or_default();
-        summary.note(Required { text: format!("not {demand}"), value, missed });
+        summary.note(Required { text: demand.requirement(), value, missed });
     }
     summary.beside = Some(comparison);
 }

@@ -16,7 +16,7 @@ pub(crate) fn html(comparison: &Comparison, files: [&[PathBuf]; 2], failed: &[St
     let content = html! {
         header {
             h1.good[failed.is_empty()] { (upshot(&comparison.rows)) }
-            @for failed in failed { p.missed { "Failed: " (failed) } }
+            @for failed in failed { p.missed { "Missed: " (failed) } }
             p.what { "A: " bdi { (files[0]) } }
             p.what { "B: " bdi { (files[1]) } }
             p.what { bdi { (comparison.url) } }
@@ -83,7 +83,7 @@ mod tests {
         let document = Document::parse(&page).unwrap();
         let texts: Vec<_> = document.descendants().filter_map(|node| node.text()).collect();
         for wanted in
-            ["no difference seen in ", "Failed: p50 response is slower", "a.json", HOSTILE]
+            ["no difference seen in ", "Missed: p50 response is slower", "a.json", HOSTILE]
         {
             assert!(texts.concat().contains(wanted), "{wanted}");
         }

@@ -13,7 +13,7 @@ const WIDTHS: [usize; 5] = [16, 26, 26, 27, 0];
 
 pub(crate) const BESIDE: &str = "B compared with A";
 
-const NOTE: &str = "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval; >=: lower bound";
+const NOTE: &str = "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval; >=: lower bound; pp: percentage points";
 const FEW_RUNS: &str =
     "the intervals include differences between runs only if each side has at least three runs";
 const PAIRED: &str =
@@ -40,12 +40,12 @@ pub(crate) fn sides_of_run(comparison: &Comparison) -> [&'static str; 2] {
 pub(crate) fn upshot(rows: &[Row]) -> String {
     let count = |word: Word| rows.iter().filter(|row| row.word == word).count();
     let (all, few, same) = (rows.len(), count(Word::TooFew), count(Word::NoDifference));
-    let undecided = if few > 0 { format!("; {few} undecided") } else { String::new() };
+    let unknown = if few > 0 { format!("; {} for {few}", Word::TooFew) } else { String::new() };
     match all - few - same {
-        0 if same == 0 => Word::TooFew.to_string(),
-        0 => format!("{} in {same} of {all} figures{undecided}", Word::NoDifference),
-        1 => format!("1 of {all} figures differs{undecided}"),
-        differ => format!("{differ} of {all} figures differ{undecided}"),
+        0 if same == 0 => format!("{} for all {all} figures", Word::TooFew),
+        0 => format!("{} in {same} of {all} figures{unknown}", Word::NoDifference),
+        1 => format!("1 of {all} figures differs{unknown}"),
+        differ => format!("{differ} of {all} figures differ{unknown}"),
     }
 }
 
@@ -61,7 +61,7 @@ impl Display for ComparisonText<'_> {
         let lines: Vec<_> = iter::once(head).chain(rows.iter().map(cells)).collect();
         lines.iter().try_for_each(|cells| writeln!(f, "{}", aligned(cells, &lines)))?;
         notes(self.0).try_for_each(|note| writeln!(f, "({note})"))?;
-        self.1.iter().try_for_each(|failed| writeln!(f, "failed    {failed}"))
+        self.1.iter().try_for_each(|missed| writeln!(f, "missed    {missed}"))
     }
 }
 
@@ -101,15 +101,21 @@ fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
     format!("{about}{} ({} to {})", show(value), show(low), show(high))
 }
 
-/// Formats a difference as a percentage of the first side's value or, for errors, of all requests.
+/// Formats a difference as a percentage of the first side's value or, for errors, in percentage points. An end of the
+/// interval at -100 % or beyond all measured values says nothing, and is left out.
 pub(crate) fn difference(row: &Row) -> String {
     let is_share = row.figure == Figure::Errors;
     let relative = if is_share { row.difference } else { row.relative() };
     let Some(Difference { by, low, high }) = relative else { return NONE.to_owned() };
     let [by, low, high] = [by, low, high].map(|share| share * 100.0);
-    let is_known = low.is_finite() && high.is_finite();
-    let range = if is_known { format!(" ({low:+.1} to {high:+.1} %)") } else { String::new() };
-    format!("{by:+.1} %{range}")
+    let unit = if is_share { "pp" } else { "%" };
+    let range = match [low > -100.0, high.is_finite()] {
+        [true, true] => format!(" ({low:+.1} to {high:+.1} {unit})"),
+        [true, false] => format!(" ({low:+.1} {unit} or more)"),
+        [false, true] => format!(" ({high:+.1} {unit} or less)"),
+        [false, false] => String::new(),
+    };
+    format!("{by:+.1} {unit}{range}")
 }
 
 /// A comparison as a JSON object. Programs depend on the names of its fields, so the names must not change.
@@ -177,19 +183,42 @@ mod tests {
     }
 
     #[test]
+    fn a_difference_has_its_unit_and_the_known_ends_of_its_interval() {
+        let shown = |figure, low, high| {
+            let side = |value| Estimate {
+                value,
+                low: value,
+                high: value,
+                is_rough: false,
+                is_bound: false,
+            };
+            let sides = [Some(side(1.0)), Some(side(0.5))];
+            let difference = Some(Difference { by: -0.5, low, high });
+            super::difference(&Row { figure, sides, difference, word: Word::NoDifference })
+        };
+        let time = Figure::Response(50.0);
+        assert_eq!(shown(time, -0.75, 0.19), "-50.0 % (-75.0 to +19.0 %)");
+        assert_eq!(shown(time, -1.25, 0.19), "-50.0 % (+19.0 % or less)");
+        assert_eq!(shown(time, -0.75, f64::INFINITY), "-50.0 % (-75.0 % or more)");
+        assert_eq!(shown(time, f64::NEG_INFINITY, f64::INFINITY), "-50.0 %");
+        assert_eq!(shown(Figure::Errors, -0.75, 0.19), "-50.0 pp (-75.0 to +19.0 pp)");
+    }
+
+    #[test]
     fn an_upshot_counts_the_figures_that_differ() {
         let rows = |word: Word, times: usize| -> Vec<Row> {
             let words = (0..12).map(|index| if index < times { word } else { Word::TooFew });
             let row = |(figure, word)| Row { figure, sides: [None; 2], difference: None, word };
             Figure::all().zip(words).map(row).collect()
         };
-        assert_eq!(upshot(&rows(Word::TooFew, 0)), "too few samples to say");
+        let few = "too few samples for ";
+        assert_eq!(upshot(&rows(Word::TooFew, 0)), format!("{few}all 12 figures"));
         assert_eq!(
             upshot(&rows(Word::NoDifference, 1)),
-            "no difference seen in 1 of 12 figures; 11 undecided"
+            format!("no difference seen in 1 of 12 figures; {few}11")
         );
-        assert_eq!(upshot(&rows(Word::Slower, 1)), "1 of 12 figures differs; 11 undecided");
-        assert_eq!(upshot(&rows(Word::Slower, 3)), "3 of 12 figures differ; 9 undecided");
+        assert_eq!(upshot(&rows(Word::Slower, 1)), format!("1 of 12 figures differs; {few}11"));
+        assert_eq!(upshot(&rows(Word::Slower, 3)), format!("3 of 12 figures differ; {few}9"));
     }
 
     #[test]

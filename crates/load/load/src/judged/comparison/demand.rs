@@ -37,7 +37,7 @@ impl Demand {
         let is_bound = row.sides.iter().flatten().any(|side| side.is_bound);
         match row.word {
             Word::TooFew if is_bound => Some("one of the values is only a lower bound"),
-            Word::TooFew if !self.is_excluded(row) => Some("there are too few samples to say"),
+            Word::TooFew if !self.is_excluded(row) => Some("there are too few samples"),
             _ => comparison.is_incomplete.then_some("a run is incomplete"),
         }
     }
@@ -51,8 +51,18 @@ impl Demand {
 
     fn failed(&self, row: &Row) -> Option<String> {
         let by = size(row).filter(|by| row.word == self.word && *by >= self.by)?;
-        let verb = if self.figure == Figure::Errors { "are" } else { "is" };
-        Some(format!("{} {verb} {} by {} ({self})", self.figure, self.word, percent(by)))
+        let (verb, by) = match self.figure {
+            Figure::Errors => ("are", percent(by).replace('%', "percentage points")),
+            _ => ("is", percent(by)),
+        };
+        Some(format!("{} {verb} {} by {by} ({self})", self.figure, self.word))
+    }
+
+    /// Returns the requirement as text: that the figure does not change in this way.
+    pub(crate) fn requirement(&self) -> String {
+        let lower = self.text.to_ascii_lowercase();
+        let by = lower.rsplit_once(" by ").map_or("", |(_, by)| by.trim());
+        format!("{} not {} by {by}", self.figure, self.word)
     }
 }
 

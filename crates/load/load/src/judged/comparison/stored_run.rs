@@ -175,7 +175,10 @@ fn is_counted(settings: &Map<String, Value>) -> bool {
 
 fn is_near(what: &str, one: f64, two: Option<f64>, show: fn(f64) -> String) -> Result<(), String> {
     match two.filter(|two| (one - two).abs() > MOST_APART * one.max(*two)) {
-        Some(two) => Err(format!("the {what} differ: {} and {}", show(one), show(two))),
+        Some(two) => {
+            let most = MOST_APART * 100.0;
+            Err(format!("the {what} differ by more than {most} %: {} and {}", show(one), show(two)))
+        }
         None => Ok(()),
     }
 }
