@@ -29,6 +29,9 @@ impl Summary {
             if duration.is_zero() { 0.0 } else { slots / duration.as_secs_f64() }
         };
         let asked = all().map(|summary| summary.target_hz * summary.duration.as_secs_f64());
+        let target_hz = hz(asked.sum());
+        // If the loads do not begin and end together, the sum of their rates exceeds the mean rate of the run.
+        let peak_hz: f64 = all().map(|summary| summary.target_hz).sum();
         let required: f64 = all().map(required).sum();
         let over_time: Vec<_> =
             loads.iter().map(|load| (load.start, &load.summary.over_time)).collect();
@@ -38,7 +41,8 @@ impl Summary {
         let well = if is_open { Verdict::OnSchedule } else { Verdict::ClosedLoop };
         Summary {
             title: title(&loads, settings),
-            target_hz: hz(asked.sum()),
+            target_hz,
+            changes_rate: all().any(|summary| summary.changes_rate) || target_hz < 0.99 * peak_hz,
             achieved_hz: hz(float(stats.started())),
             ratio: if required > 0.0 { float(stats.started()) / required } else { 1.0 },
             failed_share: stats.failed_share(),

@@ -219,6 +219,7 @@ fn sum(parts: &[Part<'_>]) -> Summary {
         realtime: of_all(parts, |part| part.realtime, RealtimeResult::plus),
         title: title(parts),
         target_hz: parts.iter().map(|part| part.file.target_rate).sum(),
+        changes_rate: !parts[0].file.settings.contains_key("rate"),
         achieved_hz: started / duration.as_secs_f64().max(1e-9),
         ratio,
         failed_share: evidence.failed,

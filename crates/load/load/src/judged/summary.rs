@@ -37,6 +37,8 @@ pub(crate) struct Summary {
     pub(crate) title: Title,
     /// The requested rate: the mean if the rate changed, and the achieved rate in a closed loop.
     pub(crate) target_hz: f64,
+    /// Whether the requested rate changed during the run, so that `target_hz` is a mean.
+    pub(crate) changes_rate: bool,
     pub(crate) achieved_hz: f64,
     /// The started share of the requested operations. It is at most 1.
     pub(crate) ratio: f64,
@@ -96,6 +98,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) recorded_from: Nanos,
     pub(crate) run_end: RunEnd,
     pub(crate) constant_hz: Option<f64>,
+    pub(crate) changes_rate: bool,
     pub(crate) is_closed: bool,
     pub(crate) over_time: OverTime,
     pub(crate) stats: &'run OperationStats,
@@ -156,6 +159,7 @@ impl Summary {
         Summary {
             title: results.title,
             target_hz,
+            changes_rate: results.changes_rate,
             achieved_hz,
             ratio: evidence.ratio,
             failed_share: evidence.failed,
@@ -524,6 +528,7 @@ mod tests {
                 ledger: fixture.ledger.unwrap(),
             },
             constant_hz: Some(10.0),
+            changes_rate: false,
             is_closed: false,
             over_time: OverTime::new(),
             stats: &stats,

@@ -4,6 +4,7 @@ use super::criteria::{self, Criterion, Figures, Required};
 use super::verdict::{Evidence, Verdict};
 use crate::console::human::float;
 use crate::load::own_times::OwnTimes;
+use crate::results::asked::is_constant;
 use crate::results::confidence::Confidence;
 use crate::results::nodes::results::Results;
 use crate::results::nodes::timeline::Timeline;
@@ -152,6 +153,11 @@ impl Whole {
             confidence: None,
             labels: Some(&stats.labels),
         }
+    }
+
+    pub(crate) fn changes_rate(&self) -> bool {
+        let shape = self.status.shape.parse::<Shape>();
+        shape.is_ok_and(|shape| !is_constant(&shape, self.account.span))
     }
 
     pub(crate) fn is_well(&self) -> bool {

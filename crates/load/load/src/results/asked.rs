@@ -1,6 +1,7 @@
 //! Counts the slots that the load requires between two times of a run.
 
-use nanopace::{Ledger, Nanos};
+use nanopace::{Ledger, Nanos, Shape};
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AskedLoad {
@@ -20,6 +21,12 @@ impl AskedLoad {
     }
 }
 
+/// Returns whether a shape has its peak rate until it ends or `span` ends.
+pub(crate) fn is_constant(shape: &Shape, span: Duration) -> bool {
+    let span = shape.duration().map_or(span, |duration| duration.min(span));
+    shape.count_at(span) >= shape.peak() * span.as_secs_f64() * (1.0 - 1e-6)
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunEnd {
     pub(crate) at: Nanos,
@@ -36,4 +43,22 @@ pub(crate) struct RunEnd {
     /// end. If the run ended when the last recorded slot was admitted, the ledger's time ends up to one interval before
     /// the run.
     pub(crate) ledger: Ledger,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_is_constant_if_its_rate_is_the_same_throughout() {
+        for (shape, expected) in [
+            ("hold 33.3/s 7s", true),
+            ("(hold 100/s 1s, hold 100/s 2s) forever", true),
+            ("ramp 10/s..300/s 10s", false),
+            ("hold 100/s 9s, hold 0/s 1s", false),
+        ] {
+            let is_constant = is_constant(&shape.parse().unwrap(), Duration::from_secs(10));
+            assert_eq!(is_constant, expected, "{shape}");
+        }
+    }
 }

@@ -221,6 +221,7 @@ impl<'run> Controller<'run> {
         let quota = self.totals.quota();
         let logged = self.totals.end_logs();
         let RunTotals { collector, over_time, .. } = self.totals;
+        let changes_rate = self.commands.changes_rate(run_end.at);
         let is_cut_short = self.commands.is_cut_short || self.lost.is_some();
         let summary = Summary::new(RunResults {
             title,
@@ -228,6 +229,7 @@ impl<'run> Controller<'run> {
             recorded_from: self.state.span.recorded_from,
             run_end,
             constant_hz: self.commands.constant_hz,
+            changes_rate,
             is_closed: self.state.span.length().is_closed,
             over_time,
             stats: collector.total(),

@@ -32,6 +32,7 @@ pub(crate) fn empty() -> Summary {
     Summary {
         title,
         target_hz: 0.0,
+        changes_rate: false,
         achieved_hz: 0.0,
         ratio: 1.0,
         failed_share: 0.0,

@@ -233,7 +233,7 @@ fn figures(summary: &Summary) -> Vec<String> {
         format!("rate      {} over {span}", human::hz(summary.achieved_hz))
     } else {
         let rates = [summary.target_hz, summary.achieved_hz];
-        rate(rates, summary.known_ratio(), summary.duration)
+        rate(rates, summary.changes_rate, summary.known_ratio(), summary.duration)
     };
     let lines = [rate, requests(stats, summary.is_closed)].into_iter();
     let pool = summary.pool_growth().map(|growth| format!("pool      {growth}"));
@@ -246,11 +246,12 @@ fn figures(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-pub(crate) fn rate(rates: [f64; 2], ratio: Option<f64>, span: Duration) -> String {
+pub(crate) fn rate(rates: [f64; 2], changes: bool, ratio: Option<f64>, span: Duration) -> String {
     let [requested, achieved] = rates.map(human::hz);
+    let mean = if changes { " on average" } else { "" };
     let share = ratio.map(|ratio| format!(" ({:.2} % started)", ratio * 100.0));
     let (share, span) = (share.unwrap_or_default(), human::long_time(span));
-    format!("rate      {achieved} of {requested} requested{share} over {span}")
+    format!("rate      {achieved} of {requested} requested{mean}{share} over {span}")
 }
 
 pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {

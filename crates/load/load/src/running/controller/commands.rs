@@ -3,8 +3,10 @@
 use super::run_state::RunState;
 use crate::console::human::four_digits;
 use crate::load::action::{Action, Refusal};
+use crate::results::asked::is_constant;
 use crate::running::measuring::collector::Collector;
-use nanopace::{Pacer, Rate, Shape};
+use crate::running::member::Member;
+use nanopace::{Nanos, Pacer, Rate, Shape};
 
 #[derive(Debug)]
 pub(crate) struct Commands<'run> {
@@ -27,6 +29,14 @@ impl<'run> Commands<'run> {
             constant_hz,
             has_changed_load: false,
         }
+    }
+
+    /// Returns whether the requested rate has changed until `end`: by a command, or because of the load's shape.
+    pub(crate) fn changes_rate(&self, end: Nanos) -> bool {
+        let start = self.state.member.map_or(self.state.span.start, Member::begins);
+        let is_constant = |shape: &Shape| is_constant(shape, end - start);
+        let is_constant = || self.state.pacer().shape().is_some_and(|shape| is_constant(&shape));
+        self.has_changed_load || self.constant_hz.is_none() && !is_constant()
     }
 
     /// Returns `None` if the schedule must end. The first request to end the run only makes a node of a fleet leave:

@@ -4,7 +4,7 @@ use crate::console::human;
 use crate::judged::whole::Whole;
 use crate::results::stats::OperationStats;
 use crate::shown::fleet::account::clock_steps;
-use crate::shown::page::facts::{self, bad_figure, figure, rows, shares};
+use crate::shown::page::facts::{self, bad_figure, figure, requested_rate, rows, shares};
 use crate::shown::page::labels;
 use crate::shown::page::numbers::{count, time};
 use crate::shown::page::{charts, document, hidden, side_by_side};
@@ -54,7 +54,7 @@ fn key_figures(whole: &Whole, stats: &OperationStats) -> Markup {
     let response = |quantile| time(stats.responses(), quantile);
     html! {
         dl.figures {
-            (figure("requested rate", &requested))
+            (figure(requested_rate(whole.changes_rate()), &requested))
             (figure("achieved rate", &achieved))
             (figure("completed", &count(stats.completed())))
             (bad_figure("failed", stats.failed(), stats.started()))

@@ -72,7 +72,7 @@ fn figures(whole: &Whole, stats: &OperationStats) -> Vec<String> {
     let (nodes, rates) = (human::count(whole.account.nodes.len(), "node"), whole.rates());
     let fleet = format!("fleet     {}: {nodes}, {} with results", whole.name, whole.told.given);
     let ratio = (whole.account.expected > 0).then(|| rates[1] / rates[0]);
-    let rate = rate(rates, ratio, whole.account.span);
+    let rate = rate(rates, whole.changes_rate(), ratio, whole.account.span);
     let lines = [fleet, rate, account::line(&whole.account), requests(stats, true)].into_iter();
     lines.chain(errors(stats)).chain(counter_line(whole.own_times())).collect()
 }

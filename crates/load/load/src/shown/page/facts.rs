@@ -16,6 +16,11 @@ use maud::{Markup, html};
 use std::time::Duration;
 use toml::Value;
 
+/// Returns the name of the requested rate, which is a mean if it has changed.
+pub(crate) fn requested_rate(changes: bool) -> &'static str {
+    if changes { "requested rate on average" } else { "requested rate" }
+}
+
 pub(crate) fn key_figures(summary: &Summary) -> Markup {
     let stats = &summary.stats;
     let (responses, due) = (stats.responses(), stats.due());
@@ -24,7 +29,7 @@ pub(crate) fn key_figures(summary: &Summary) -> Markup {
     let [requested, achieved] = [summary.target_hz, summary.achieved_hz].map(human::hz);
     html! {
         dl.figures {
-            @if !summary.is_closed { (figure("requested rate", &requested)) }
+            @if !summary.is_closed { (figure(requested_rate(summary.changes_rate), &requested)) }
             (figure("achieved rate", &achieved))
             (figure("completed", &count(stats.completed())))
             (bad_figure("failed", stats.failed(), stats.started()))

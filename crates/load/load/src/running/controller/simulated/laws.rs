@@ -7,6 +7,7 @@ use crate::judged::summary::{LoadResults, Summary};
 use crate::judged::verdict::Verdict::{GeneratorBehind, OnSchedule, Paused, TargetBehind};
 use crate::load::action::{Action, Refusal};
 use crate::results::over_time::Interval;
+use crate::shown::report::{Detail, RunReport};
 use crate::shown::snapshot::Recent;
 use nanopace::{Ledger, Rate};
 use proptest::prelude::*;
@@ -127,6 +128,23 @@ fn a_run_has_a_last_status_line_unless_one_was_just_shown() {
     ] {
         let ran = run(&format!("--rate 100/s --duration {duration}"), course);
         assert_eq!(ran.has_last_line, expected, "{duration}");
+    }
+}
+
+#[test]
+fn a_rate_that_changes_is_reported_as_a_mean() {
+    let faster = Course { actions: vec![(1_000, Action::Faster)], ..Course::default() };
+    for (load, course, expected) in [
+        ("--rate 100/s --duration 2s", &Course::default(), false),
+        ("--rate 100/s --arrivals poisson --duration 2s", &Course::default(), false),
+        ("--shape hold_100/s_2s", &Course::default(), false),
+        ("--shape ramp_10/s..300/s_2s", &Course::default(), true),
+        ("--rate 100/s --duration 2s", &faster, true),
+    ] {
+        let summary = run(load, course).summary;
+        assert_eq!(summary.changes_rate, expected, "{load}");
+        let report = RunReport { summary: &summary, detail: Detail::Brief }.to_string();
+        assert_eq!(report.contains("requested on average ("), expected, "{report}");
     }
 }
 
