@@ -283,6 +283,11 @@ impl OperationStats {
         self.started() + self.skipped + self.unstarted
     }
 
+    /// Returns the mean lateness of the slots that were due.
+    pub(crate) fn mean_lateness(&self) -> Duration {
+        Duration::from_secs_f64(self.lateness.total() / float(self.due().max(1)))
+    }
+
     pub(crate) fn started(&self) -> u64 {
         self.wait.len()
     }

@@ -98,13 +98,15 @@ fn schedule(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
 }
 
 fn lateness(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    let shares = summary.stats.lateness.shares();
+    let stats = &summary.stats;
+    let shares = stats.lateness.shares();
     if shares.is_empty() {
         return writeln!(f, "lateness  none");
     }
     let shares: Vec<_> =
         shares.iter().map(|(whose, share)| format!("{whose} {}", percent(*share))).collect();
-    writeln!(f, "lateness  {}", shares.join(", "))
+    let mean = human::time(stats.mean_lateness());
+    writeln!(f, "lateness  {mean} per slot on average: {}", shares.join(", "))
 }
 
 fn cpu(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {

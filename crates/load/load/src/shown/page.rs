@@ -139,10 +139,8 @@ pub(crate) fn hidden(stats: &OperationStats, verdict: Verdict) -> Option<String>
 }
 
 fn tables(summary: &Summary) -> Markup {
-    let of_schedule = [
-        ("Lateness", facts::lateness(&summary.stats.lateness)),
-        ("Ledger", facts::ledger(summary)),
-    ];
+    let of_schedule =
+        [("Lateness", facts::lateness(&summary.stats)), ("Ledger", facts::ledger(summary))];
     let sections = [
         ("Counts", facts::counts(summary)),
         ("Errors", facts::errors(&summary.stats)),

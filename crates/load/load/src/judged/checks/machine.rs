@@ -1,5 +1,5 @@
-//! Reports what slowed the generator's machine down during a run: a CPU quota, the host, other programs, or a change of
-//! the CPU frequency.
+//! Reports what slowed the generator's machine down during a run: a CPU quota, the hypervisor, other programs, or a
+//! change of the CPU frequency.
 
 use super::Finding;
 use crate::console::human;
@@ -26,7 +26,7 @@ pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterat
     let is_much = stolen > 0.0 && stolen >= reported.beyond().min(MUCH_STOLEN);
     let stolen = is_much.then(|| {
         let share = percent(stolen);
-        format!("the host took {share} of this machine's CPU time, which may explain times above {reported}")
+        format!("the hypervisor took {share} of this machine's CPU time, which may explain times above {reported}")
     });
     let are_many = others >= MUCH && idle < ENOUGH_IDLE;
     let others = are_many.then(|| {
@@ -97,8 +97,7 @@ mod tests {
             let told = told(percent, Meanwhile { stolen, ..QUIET });
             assert_eq!(!told.is_empty(), is_told, "{percent} {stolen}");
         }
-        let text =
-            "the host took 1.1 % of this machine's CPU time, which may explain times above p99";
+        let text = "the hypervisor took 1.1 % of this machine's CPU time, which may explain times above p99";
         let found = told(99.0, Meanwhile { stolen: 0.011, ..QUIET });
         assert_eq!(found, [("stolen", text.to_owned())]);
     }

@@ -77,7 +77,7 @@ fn tables(whole: &Whole, stats: &OperationStats) -> Markup {
         ("Account", fates(&whole.account)),
         ("Requests", shares(&ends, stats.started())),
         ("Errors", facts::errors(stats)),
-        ("Lateness", facts::lateness(&stats.lateness)),
+        ("Lateness", facts::lateness(stats)),
     ];
     let own = whole.own_times();
     let parts = (!own.is_empty()).then(|| ("Responses", facts::parts(own)));

@@ -7,7 +7,6 @@ use crate::judged::summary::{Summary, Title};
 use crate::load::details::Traffic;
 use crate::load::own_times::{OwnTimes, counters, timed};
 use crate::results::confidence::{Batched, Confidence};
-use crate::results::lateness::Lateness;
 use crate::results::percentiles::Sample;
 use crate::results::stats::OperationStats;
 use crate::shown::times::{Cell, POINTS};
@@ -182,11 +181,14 @@ fn quantiles(columns: &[(&str, &Histogram<u64>)]) -> Markup {
     }
 }
 
-pub(crate) fn lateness(lateness: &Lateness) -> Markup {
-    let shares = lateness.shares();
+pub(crate) fn lateness(stats: &OperationStats) -> Markup {
+    let shares = stats.lateness.shares();
     html! {
         @if shares.is_empty() { p { "No request was late." } }
-        @else { (bars(shares.into_iter().map(|(cause, share)| (cause, String::new(), share)))) }
+        @else {
+            (bars(shares.into_iter().map(|(cause, share)| (cause, String::new(), share))))
+            p.note { "The mean lateness of a slot was " (human::time(stats.mean_lateness())) "." }
+        }
     }
 }
 

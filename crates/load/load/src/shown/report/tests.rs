@@ -9,6 +9,7 @@ use crate::judged::verdict::Verdict;
 use crate::load::kind::FailureKind;
 use crate::load::own_times::{Name, OwnTimes, Part};
 use crate::results::labels::tests::ended;
+use crate::results::lateness::Lateness;
 use crate::shown::fixture::{compared, empty, long};
 use crate::shown::markdown::Markdown;
 use crate::shown::{junit, page};
@@ -174,6 +175,10 @@ fn everything_is_in_the_verbose_report() {
         assert!(text.lines().any(|line| line.starts_with(kind)), "{kind}: {text}");
     }
     assert!(text.contains("over time, from    requested     achieved"), "{text}");
+    summary.stats.lateness = Lateness { generator: 0.080_16, ..Lateness::default() };
+    let text = shown(&summary, Detail::All);
+    let expected = "lateness  4.00us per slot on average: generator 100.0 %";
+    assert!(text.lines().any(|line| line == expected), "{text}");
 }
 
 #[test]
