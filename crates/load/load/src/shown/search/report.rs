@@ -2,7 +2,6 @@
 
 use super::answer::Answer;
 use super::chart::Chart;
-use crate::console::human;
 use crate::judged::search::judge::{Measured, Promise};
 use crate::judged::search::method::{Outcome, Purpose};
 use crate::judged::search::results::{Results, rate};
@@ -40,7 +39,7 @@ impl Display for SearchReport<'_> {
 impl Display for SearchLine<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let SearchLine { number, step } = self;
-        let [asked, achieved] = [rate(step.hz), human::hz(step.achieved_hz)];
+        let [asked, achieved] = [step.hz, step.achieved_hz].map(rate);
         write!(f, "{number:>4} {asked:>12} {achieved:>12}")?;
         for figure in &step.figures {
             write!(f, " {figure:>14}")?;
@@ -137,6 +136,14 @@ mod tests {
         assert!(report.contains("keeps 5.0 connections busy"), "{report}");
         assert!(report.contains("noise     1 step was not judged"), "{report}");
         assert!(report.ends_with("effort    3 steps in 12.0s\n"), "{report}");
+    }
+
+    #[test]
+    fn both_rates_of_a_step_have_the_same_digits() {
+        let mut step = steps().remove(0);
+        (step.hz, step.achieved_hz) = (141.4, 141.384_6);
+        let line = SearchLine { number: 1, step: &step }.to_string();
+        assert!(line.starts_with("   1      141.4/s      141.4/s "), "{line}");
     }
 
     #[test]
