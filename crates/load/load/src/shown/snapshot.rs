@@ -137,7 +137,9 @@ impl Recent {
     /// have no length, the requested rate is `asked_hz`.
     pub(crate) fn new(intervals: &VecDeque<RecentInterval>, asked_hz: f64) -> Recent {
         let mut brief = Brief::new();
-        intervals.iter().for_each(|it| brief.add(&it.interval.brief));
+        for it in intervals {
+            brief.add(&it.interval.brief);
+        }
         let sum = |of: fn(&RecentInterval) -> f64| intervals.iter().map(of).sum::<f64>();
         let seconds = sum(|it| it.interval.length().as_secs_f64());
         if seconds == 0.0 {
