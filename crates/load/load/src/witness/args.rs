@@ -29,8 +29,7 @@ The report has, from top to bottom:
             which no request is early (even arrivals)
   bursts    largest number of requests in any 1 ms and in any 10 ms, and the share of requests in
             windows with more than 2 requests and more than twice the expected number
-  check     whether the arrivals were as expected; the line begins with caution if not. Poisson
-            arrivals are checked from 101 requests on
+  check     whether the arrivals were as expected (Poisson: from 101 requests on), or a caution
   stamps    source of the arrival times: the kernel, or this program when it read the request";
 
 /// The options of `nanopace witness`.
