@@ -82,8 +82,8 @@ pub(crate) struct Required {
 
 impl Required {
     /// Returns whether the requirement is about the percentile with this name, such as `p99`.
-    pub(crate) fn names(&self, percentile: &str) -> bool {
-        self.text.split(' ').any(|word| word == percentile)
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.text.split(' ').any(|word| word == name)
     }
 }
 
